@@ -52,11 +52,11 @@ STEPS_OF_CHANGED = 12
 _CHAPTER = re.compile(r"^(?:chapters|solutions)/(\d\d)-|^harness/claims/(?:.*/)?(?:test_)?(\d\d)_")
 
 
-_FILES = _git("diff", "--name-only", "main", "--").splitlines()  # the last commit on main
+_FILES = _git("diff", "--name-only", "main", "--").splitlines()  # that have changed
 
 
 def _changed() -> list[Chapter]:
-    """The chapters with a file that differs."""
+    """The chapters with a changed file."""
     found = {match[1] or match[2] for match in map(_CHAPTER.match, _FILES) if match}
     return [chapter for chapter in CHAPTERS if chapter.number in found]
 
@@ -65,8 +65,8 @@ CHANGED = _changed()
 
 
 def _parts_of_claims() -> set[str]:
-    """The names of the parts of claims that differ, without .c or .py; also of the programs that
-    include such a part."""
+    """The names, without .c or .py, of changed files below harness/claims and of the programs that
+    include one of them."""
     found = {Path(name).stem for name in _FILES if name.startswith("harness/claims/")}
     programs = {path.stem: path.read_text() for path in linking.PROGRAMS.glob("*.[ch]")}
     while found:
@@ -82,7 +82,7 @@ PARTS = _parts_of_claims()
 
 
 def _is_touched(claim: scoring.Claim) -> bool:
-    """Whether the claim is in a file that differs, or uses one."""
+    """Whether a change touches the claim: the file of the claim, or a file that the claim uses."""
     text = claim.file.read_text()
     own = re.search(rf"^def {claim.name}\(.*?(?=^@|\Z)", text, re.M | re.S)[0]
     used = re.findall(r"^from harness\.claims\.[\w.]*?(\w+) import", text, re.M)

@@ -1,5 +1,4 @@
-"""Clients talk to right peers and to peers with exactly one mistake, and their failures are
-recorded."""
+"""A client talks to a right peer, and to peers with one mistake each; its failures are recorded."""
 
 import errno
 import os

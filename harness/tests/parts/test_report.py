@@ -317,7 +317,7 @@ def test_every_claim_has_a_place_in_the_skeleton():
 
 
 def test_a_whole_name_is_that_of_one_claim():
-    """Also without test_, and where the names of others begin with it."""
+    """The name counts with and without test_, even where another name begins with it."""
     for name, claim in CLAIMS.items():
         if sum(other.startswith(name) for other in CLAIMS) > 1:
             for only in (name, name.removeprefix("test_")):

@@ -154,7 +154,7 @@ int main(void)
 
 @pytest.mark.skipif(ring.problem() != "", reason=ring.problem())
 def test_a_call_that_submits_waits_until_its_limit(tmp_path):
-    """Its first slice ends with the number of what it has submitted, and not with -ETIME."""
+    """When the first slice is over, the call returns how many operations it has submitted."""
     command = [str(tmp_path / "on-a-ring")]
     words = ["cc", "-xc", "-", "-o", *command, "-luring"]
     subprocess.run(words, input=ON_A_RING, text=True, check=True)

@@ -37,7 +37,7 @@ def at(clock, ns):
 
 
 def on_condition(clock, ns):
-    """0 if the wait ended with ETIMEDOUT."""
+    """Returns 0 if the wait ended with ETIMEDOUT."""
     libc.pthread_condattr_init(attributes)
     libc.pthread_condattr_setclock(attributes, clock)
     libc.pthread_cond_init(condition, attributes)
