@@ -7,13 +7,12 @@ a file beside the results, which only its owner can read, has the names.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import platform
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+import unicodedata
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,46 +55,30 @@ class Class:
 
 
 def of(chapter: Chapter, results: Path, names: list[str], anonymous: bool) -> Class:
-    """The class of a chapter, with its places below `results`."""
+    """The class of a chapter, with its places below `results`. Raises WrongUsage."""
     if not anonymous:
         return Class(chapter, results / chapter.number)
-    top = results / f"{chapter.number}-anonymous"
     key = results / f"{chapter.number}-key.csv"
-    return Class(chapter, top, key, draw(key, names))
+    return Class(chapter, results / f"{chapter.number}-anonymous", key, _draw(key, names))
 
 
-def shown(label: str) -> str:
-    """The label as text that can be printed, whatever bytes the file system has."""
-    return (
-        harmless(os.fsencode(label).decode("utf-8", "replace"))
-        .replace("\n", ".")
-        .replace("\t", ".")
-    )
-
-
-def draw(key: Path, names: list[str]) -> dict[str, str]:
-    """The number of each name. Names that have none get one; numbers that were given stay."""
-    key.parent.mkdir(parents=True, exist_ok=True)
-    with locked(key.with_name(f".{key.name}.lock")):
-        numbers = read(key)
+def _draw(key: Path, names: list[str]) -> dict[str, str]:
+    """The number of each name, which may have bytes that are no UTF-8. Names that have none get
+    one; numbers that were given stay. Raises WrongUsage."""
+    with files.alone(key.with_name(f".{key.name}.lock")):
+        numbers = _read(key)
         missing = [name for name in names if name not in numbers]
         random.SystemRandom().shuffle(missing)
         width = max(3, len(str(len(numbers) + len(missing))))
         for number, name in enumerate(missing, len(numbers) + 1):
             numbers[name] = f"{number:0{width}}"
         if missing:
-            _write(key, numbers)
+            text = sheets.write([KEY_HEAD, *((number, name) for name, number in numbers.items())])
+            files.write(key, text.encode("utf-8", "surrogateescape"), 0o600)
     return numbers
 
 
-def _write(key: Path, numbers: dict[str, str]) -> None:
-    """Writes the file in one step, readable by its owner only."""
-    text = sheets.write([KEY_HEAD, *((number, name) for name, number in numbers.items())])
-    files.write(key, text.encode("utf-8", "surrogateescape"), 0o600)
-
-
-def read(key: Path) -> dict[str, str]:
-    """The number of each name, which may have bytes that are no UTF-8. Raises WrongUsage."""
+def _read(key: Path) -> dict[str, str]:
     if not key.exists():
         return {}
     try:
@@ -105,11 +88,23 @@ def read(key: Path) -> dict[str, str]:
     return {row["name"]: row["number"] for row in rows}
 
 
-@contextmanager
-def locked(file: Path, wait: bool = True) -> Iterator[None]:
-    """Keeps other processes out while the block runs. Raises BlockingIOError unless `wait`. The
-    lock ends with the process, however that ends."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("w") as opened:
-        fcntl.flock(opened, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        yield
+def shown(label: str) -> str:
+    """The label as text that can be printed, whatever bytes the file system has."""
+    text = harmless(os.fsencode(label).decode("utf-8", "replace"))
+    return text.replace("\n", ".").replace("\t", ".")
+
+
+def fitted(label: str, columns: int) -> str:
+    """The label in exactly that many columns of a terminal; Chinese characters need two each."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    text = shown(label).encode(encoding, "replace").decode(encoding)
+    if _columns(text) > columns:
+        while _columns(text) > columns - 3:
+            text = text[:-1]
+        text += "..."
+    return text + " " * (columns - _columns(text))
+
+
+def _columns(text: str) -> int:
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    return len(text) + wide - sum(unicodedata.combining(char) > 0 for char in text)

@@ -1,4 +1,4 @@
-"""Runs units, each as a process, some at a time. Whatever happens to one, the others go on."""
+"""Runs grades, each as a process, some at a time. Whatever happens to one, the others go on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,33 +15,31 @@ from harness.lab.target import as_typed
 from harness.server.linux import prctl
 
 TICK_SECONDS = 0.05  # between two looks at the processes
-LAST_SECONDS = 60  # for units that were told to stop: they end their servers first
-STARTS = 2  # of a unit that ends without a result
+LAST_SECONDS = 60  # for those that were told to stop: they end their servers first
+STARTS = 2  # of a process that ends without a result
 
 
 @dataclass
 class Job:
-    """One unit. `log`: the file with what its process prints, which is nothing if all is well.
-    `result`: the file that it leaves; `before` is that of an earlier run. `fault`: a line that says
-    why it left none.
+    """The grade of one submission. `log`: the file with what its process prints, which is nothing
+    if all is well. `result`: the file that it leaves. `fault`: a line that says why it left none.
     """
 
     name: str
     command: list[str]
     log: Path
     result: Path
-    before: tuple[int, int] | None = None
     starts: int = 0
     fault: str = ""
     began: float = 0.0
     process: subprocess.Popen | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        self.before = self._stamp()
+        self._before = self._stamp()
 
     def has_result(self) -> bool:
-        """Whether it has left a result since this object was made."""
-        return self._stamp() not in (None, self.before)
+        """Returns true if it has left a result, or has found one that another process left."""
+        return self.process.returncode == 0 or self._stamp() not in (None, self._before)
 
     def _stamp(self) -> tuple[int, int] | None:
         """Changes with each result. None if there is none."""
@@ -63,28 +60,24 @@ class Job:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # Ctrl-C reaches the pool, which tells its units
+                start_new_session=True,  # Ctrl-C reaches the pool, which tells its processes
                 preexec_fn=lambda: prctl.die_with_parent(signal.SIGTERM),
             )
 
 
 def run(
-    jobs: list[Job],
-    at_once: int,
-    seconds: float,
-    tick: Callable[[list[Job]], None] = lambda running: None,
+    jobs: list[Job], at_once: int, seconds: float, tick: Callable[[list[Job]], None]
 ) -> Iterator[Job]:
-    """Runs them and yields each when it is over. A unit without a result is started once more. One
-    that takes longer than `seconds` is ended. `tick` is called again and again with the units that
-    run. If the caller stops, or Ctrl-C is pressed, the units are ended.
+    """Runs them and yields each when it is over. One without a result is started once more. One
+    that takes longer than `seconds` is ended. `tick` is called again and again with those that run.
+    If the caller stops, or Ctrl-C is pressed, all are ended.
     """
     waiting, running = list(reversed(jobs)), []
-    with _ended(running):
+    try:
         while waiting or running:
             while waiting and len(running) < at_once:
-                job = waiting.pop()
-                running.append(job)
-                job.start()
+                running.append(waiting.pop())
+                running[-1].start()
             tick(running)
             time.sleep(TICK_SECONDS)
             for job in [one for one in running if _is_over(one, seconds)]:
@@ -95,6 +88,12 @@ def run(
                     status = f"(status {job.process.returncode})"
                     job.fault = f"its process left no result {status}; see {as_typed(job.log)}"
                     yield job
+    finally:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C disturbs nothing
+        try:
+            _end(running)
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 def _is_over(job: Job, seconds: float) -> bool:
@@ -107,22 +106,9 @@ def _is_over(job: Job, seconds: float) -> bool:
     return True
 
 
-@contextmanager
-def _ended(running: list[Job]) -> Iterator[None]:
-    """Ends what still runs when the block ends. A second Ctrl-C does not disturb this."""
-    try:
-        yield
-    finally:
-        if running:
-            before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-            try:
-                _end(running)
-            finally:
-                signal.signal(signal.SIGINT, before)
-
-
 def _end(jobs: list[Job]) -> None:
-    """Tells the units to stop, and kills those that do not. Their own children end with them."""
+    """Tells the processes to stop, and kills those that do not. Their own children end with
+    them."""
     started = [job.process for job in jobs if job.process]
     for process in started:
         process.terminate()

@@ -1,11 +1,13 @@
 """The result of one submission: a directory that appears whole, or not at all.
 
-    unit.json        what this module reads: the key, the verdict, the points
+    record.json      what this module reads: the key, the verdict, the points
     result.json      the grade as `python3 -m harness grade --results` writes it
     output.txt       what the student should see
     trace.html       the first failure, call by call; trace.txt if there is no page of it
     grade.log        the log of the grade, if something was not judged
     submission/      the files that were graded
+
+And scores.csv, the table of all of them.
 """
 
 from __future__ import annotations
@@ -14,19 +16,21 @@ import functools
 import hashlib
 import json
 import os
+import shlex
+import shutil
+import subprocess
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from harness.course.classes.labels import shown
-from harness.lab import parts, sheets
+from harness.lab import numbers, parts, sheets
 from harness.lab.chapters import ROOT, Chapter
+from harness.lab.target import WrongUsage
 
 PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
-UNIT, RESULT, OUTPUT, LOG, SOURCES = (
-    *("unit.json", "result.json", "output.txt", "grade.log"),
-    "submission",
-)
+RECORD, RESULT, OUTPUT, LOG = "record.json", "result.json", "output.txt", "grade.log"
+SOURCES = "submission"
 TRACES = ("trace.html", "trace.txt")
 MOST_BYTES = 64 << 20  # of a file of a result that is read
 
@@ -61,8 +65,7 @@ class Graded:
     @property
     def tests(self) -> list[dict]:
         """The claims; [] if nothing could be run."""
-        tests = (self.result or {}).get("tests", [])
-        return [test for test in tests if "extra_data" in test]
+        return [test for test in (self.result or {}).get("tests", []) if "extra_data" in test]
 
 
 @functools.cache
@@ -80,25 +83,24 @@ def lab_digest() -> str:
 
 def key(submission: str, chapter: Chapter) -> str:
     """A hash of everything that a result depends on. `submission`: the digest of the submission."""
-    parts = "\0".join((submission, lab_digest(), chapter.slug))
-    return hashlib.sha256(parts.encode()).hexdigest()
+    return hashlib.sha256("\0".join((submission, lab_digest(), chapter.slug)).encode()).hexdigest()
 
 
 def load(place: Path) -> Record | None:
     """The record in that directory. None if there is none, or it is not ours."""
     try:
-        return Record(**json.loads((place / UNIT).read_text()))
+        return Record(**json.loads((place / RECORD).read_text()))
     except (OSError, ValueError, TypeError):
         return None
 
 
 def save(record: Record, directory: Path) -> None:
     """Writes the record into a directory that is not a result yet."""
-    (directory / UNIT).write_text(json.dumps(asdict(record), indent=2) + "\n")
+    (directory / RECORD).write_text(json.dumps(asdict(record), indent=2) + "\n")
 
 
 def valid(record: Record | None, wanted: str) -> bool:
-    """Whether the record is of this key, and everything was judged."""
+    """Returns true if the record is of this key, and everything was judged."""
     return record is not None and record.key == wanted and record.verdict != NOT_JUDGED
 
 
@@ -132,29 +134,66 @@ def read_file(path: Path) -> bytes | None:
 # scores.csv: a row for each submission. The score of one that was not judged is blank, never 0
 
 HEAD = ("name", "score", "verdict", "not judged", "seconds", "handed in", "hand-in", "problem")
-COUNTS = "counts"  # the points that count, see handover/late.py
+COUNTS = "counts"  # the title of the column with the points that count
 
 
-def as_csv(all_graded: list[Graded], counting: dict[str, float | None] | None = None) -> str:
+def as_csv(all_graded: list[Graded], counts: dict[str, float | None] | None = None) -> str:
     """The text of scores.csv. `handed in`: when the newest file of the hand-in that counts was
-    changed, in local time.
-
-    `counting`: the points that count, by label, for one more column; None is blank.
+    changed, in local time. `counts`: the points that count, by label, for one more column.
     """
-    rows = [(*HEAD, *([] if counting is None else [COUNTS]))]
+    rows = [(*HEAD, *([] if counts is None else [COUNTS]))]
     for one in all_graded:
         record = one.record
         when = time.localtime(record.handed_in)
         handed_in = time.strftime("%Y-%m-%d %H:%M", when) if record.handed_in else ""
-        rows.append(
-            (
-                *(shown(one.label), _points(record.score), record.verdict, record.not_judged or ""),
-                *(record.seconds, handed_in, record.chosen, " ".join(record.problem.split())),
-                *([] if counting is None else [_points(counting[one.label])]),
-            )
-        )
+        begin = (shown(one.label), _points(record.score), record.verdict, record.not_judged or "")
+        end = (record.seconds, handed_in, record.chosen, " ".join(record.problem.split()))
+        rows.append((*begin, *end, *([] if counts is None else [_points(counts[one.label])])))
     return sheets.write(rows)
 
 
 def _points(points: float | None) -> str:
     return "" if points is None else f"{points:g}"
+
+
+# The points that are left when a hand-in is late: a program of the instructor decides
+
+LATE_SECONDS = 30  # far more than it needs
+
+
+def counting(program: str, chapter: str, one: Graded) -> float | None:
+    """The points that count. None for a grade that was not judged: the program is not called.
+
+    It gets {"name": "ada", "chapter": "04", "points": 87.5, "time": 1770000000} as JSON on its
+    stdin, with the time of the hand-in in seconds since 1970, and prints a number, with a decimal
+    point if it has decimals. Raises WrongUsage if it fails.
+    """
+    record, name = one.record, shown(one.label)
+    if record.score is None:
+        return None
+    told = {"name": name, "chapter": chapter, "points": record.score, "time": record.handed_in}
+    how = {"capture_output": True, "text": True, "errors": "replace", "timeout": LATE_SECONDS}
+    try:
+        done = subprocess.run(late_words(program), input=json.dumps(told), **how)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise WrongUsage(f"LATE={program} fails for {name}: {error}") from None
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
+        raise WrongUsage(f"LATE={program} fails for {name}: {said}")
+    try:
+        return numbers.printed(done.stdout)
+    except ValueError:
+        said = done.stdout.strip()[:40] or "nothing"
+        wanted = f"has to print the points of {name}, such as 87.5; it printed: {said}"
+        raise WrongUsage(f"LATE={program} {wanted}") from None
+
+
+def late_words(program: str) -> list[str]:
+    """The words of its command line. Raises WrongUsage if there is no such program."""
+    try:
+        words = shlex.split(program)
+    except ValueError as error:
+        raise WrongUsage(f"LATE={program}: {str(error).lower()}") from None
+    if not words or not shutil.which(words[0]):
+        raise WrongUsage(f"LATE={program}: there is no such program")
+    return words

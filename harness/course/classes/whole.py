@@ -1,40 +1,36 @@
-"""A whole class: the submissions that have to be graded, and the files about all of them."""
+"""A whole class: the submissions that have to be graded, how far it is, and the files about all of
+them."""
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.course.classes import labels, page, pool, ranking, records, submissions
-from harness.course.classes.engines import Engine
-from harness.course.classes.labels import Class, shown
-from harness.course.classes.progress import Progress, wrapped
-from harness.course.classes.ranking import Board
+from harness.course.classes import page, pool, records, submissions
+from harness.course.classes.labels import Class, fitted
 from harness.course.classes.records import NOT_JUDGED, Graded, Record
 from harness.course.classes.submissions import Submission
-from harness.course.handover import late
-from harness.lab import files
+from harness.lab import command_line, files
 from harness.lab.target import as_typed
 
 CHANGED = "the submission or the lab has changed since it was graded"
-SCOREBOARD = "scoreboard.txt"
-SPARE_SECONDS = 300  # of a unit, for a trace and to end everything
+WIDTH = 80
+NAME = 32  # columns
 
 
 @dataclass
 class Whole:
-    """`command`: what runs the unit of that name. `seconds`: the limit of one unit. `failures`: of
-    units that left no result."""
+    """`keys`: of the result that each submission should have. `failures`: of those whose process
+    left no result."""
 
     of: Class
     found: list[Submission]
-    command: Callable[[str], list[str]]
-    engine: Engine
-    seconds: int
-    keys: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, str] = field(init=False)
     failures: dict[str, Record] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -45,35 +41,28 @@ class Whole:
         loaded = {name: records.load(self.of.place(name)) for name in self.keys}
         return [name for name, key in self.keys.items() if not records.valid(loaded[name], key)]
 
-    def grade(self, names: list[str]) -> bool:
-        """Runs the units. Returns whether it was stopped by Ctrl-C."""
+    def grade(self, commands: Mapping[str, list[str]], at_once: int, seconds: float) -> bool:
+        """Runs the command of each name, for at most that long. Returns true if it was stopped by
+        Ctrl-C."""
+        jobs = [
+            pool.Job(name, command, self.of.work(name).with_suffix(".log"), self._record(name))
+            for name, command in commands.items()
+        ]
+        progress = _Progress(self.of, len(self.keys), len(self.keys) - len(jobs), at_once)
         try:
-            self._grade(names)
+            for job in pool.run(jobs, at_once, seconds, progress.running):
+                record = records.load(self.of.place(job.name)) if job.has_result() else None
+                if record is None:
+                    record = Record(self.keys[job.name], NOT_JUDGED, problem=job.fault)
+                    self.failures[job.name] = record
+                progress.graded(job, record)
         except KeyboardInterrupt:
-            print("\r\033[K" if sys.stdout.isatty() else "", end="")
+            progress.clear()
             return True
         return False
 
-    def _grade(self, names: list[str]) -> None:
-        of = self.of
-        shown = Progress(len(self.keys), len(self.keys) - len(names), self.engine.at_once)
-        jobs = [self._job(name) for name in names]
-
-        def tick(running: list[pool.Job]) -> None:
-            now = time.monotonic()
-            shown.running([(of.label(job.name), now - job.began) for job in running])
-
-        for job in self.engine.run(jobs, self.seconds, tick):
-            record = records.load(of.place(job.name)) if job.has_result() else None
-            if record is None:
-                record = Record(self.keys[job.name], NOT_JUDGED, problem=job.fault)
-                self.failures[job.name] = record
-            took = time.monotonic() - job.began if job.began else record.seconds
-            shown.graded(of.label(job.name), record, took)
-
-    def _job(self, name: str) -> pool.Job:
-        log = self.of.work(name).with_suffix(".log")
-        return pool.Job(name, self.command(name), log, self.of.place(name) / records.UNIT)
+    def _record(self, name: str) -> Path:
+        return self.of.place(name) / records.RECORD
 
     def results(self) -> list[Graded]:
         """The result of each submission as it is handed in now, by label."""
@@ -87,12 +76,11 @@ class Whole:
 
     def publish(self, results: list[Graded], program: str | None = None) -> None:
         """Writes the scores and the page, and says where they are. With the `program` for late days
-        (handover/late.py) the scores have the points that count, too. Raises WrongUsage if it
-        fails: then the other columns are written nevertheless."""
-        top = self.of.top
+        the scores have the points that count, too. Raises WrongUsage if it fails: then the other
+        columns are written nevertheless."""
+        top, number = self.of.top, self.of.chapter.number
         _write(top / "scores.csv", records.as_csv(results))
         _write(top / "class.html", page.render(self.of.chapter, results))
-        (top / SCOREBOARD).unlink(missing_ok=True)
         blank = sum(one.record.score is None for one in results)
         print(f"\n{len(results) - blank} of {len(results)} have a score, {blank} are blank")
         for name, what in (("class.html", "page:"), ("scores.csv", "scores:")):
@@ -100,23 +88,8 @@ class Whole:
         if self.of.key:
             print(f"{'key:':8}{as_typed(self.of.key)} has the names; do not publish it")
         if program:
-            number = self.of.chapter.number
-            counting = {
-                one.label: late.points(
-                    program, shown(one.label), number, one.record.score, one.record.handed_in
-                )
-                for one in results
-            }
+            counting = {one.label: records.counting(program, number, one) for one in results}
             _write(top / "scores.csv", records.as_csv(results, counting))
-
-    def publish_board(self, results: list[Graded], board: Board) -> None:
-        """Adds the scoreboard to the page, and writes it as text without names."""
-        top = self.of.top
-        _write(top / "class.html", page.render(self.of.chapter, results, board))
-        _write(top / SCOREBOARD, ranking.as_text(board))
-        print(f"{'board:':8}{as_typed(top / SCOREBOARD)} is without names; it changes no points")
-        if board.disturbed:
-            print(wrapped(board.disturbed, 2))
 
 
 def _write(path: Path, text: str) -> None:
@@ -128,17 +101,78 @@ def _key(one: Submission, of: Class) -> str:
     return records.key(submissions.digest(chosen), of.chapter)
 
 
-def greeting(whole: Whole, isolation: str, reachable: tuple[str, ...], others: list[str]) -> str:
+def greeting(whole: Whole, speed: str, isolation: str, reachable: tuple[str, ...]) -> str:
     """What will be done, and in which isolation; `reachable` has a sentence for each thing that a
-    submission can reach. `others`: files beside a hand-in of the same name."""
+    submission can reach."""
     total, known = len(whole.keys), len(whole.keys) - len(whole.missing())
     before = f", {known} of them graded before" if known else ""
-    lines = [f"{whole.of.chapter.slug}: {total} submissions{before}; {whole.engine.speed}"]
+    lines = [f"{whole.of.chapter.slug}: {total} submissions{before}; {speed}"]
     lines += [f"isolation: {isolation}{'. These things are open:' if reachable else ''}"]
-    lines += [wrapped(sentence, 2) for sentence in reachable]
-    if others and whole.of.key is None:
-        lines += [
-            f"does not count: {labels.shown(name)}, since there is a hand-in of this name"
-            for name in others
-        ]
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, *(_wrapped(sentence, 2) for sentence in reachable)])
+
+
+def _wrapped(text: str, indent: int) -> str:
+    """The text in lines for a terminal; a path stays whole."""
+    space = " " * indent
+    how = {"break_long_words": False, "break_on_hyphens": False}
+    return textwrap.fill(text, WIDTH, initial_indent=space, subsequent_indent=space, **how)
+
+
+@dataclass
+class _Progress:
+    """Tells of `total` submissions, `done` of which have a result: a line for each that is graded,
+    and on a terminal one that changes. `at_once`: how many are graded at a time."""
+
+    of: Class
+    total: int
+    done: int
+    at_once: int
+    seconds: list[float] = field(default_factory=list)
+    written: float = 0.0
+
+    def graded(self, job: pool.Job, record: Record) -> None:
+        """Counts one more graded submission."""
+        self.clear()
+        took = time.monotonic() - job.began
+        self.done += 1
+        self.seconds.append(took)
+        score = "   blank" if record.score is None else f"{record.score:8g}"
+        count = f"{self.done:{len(str(self.total))}} of {self.total}"
+        name = fitted(self.of.label(job.name), NAME)
+        print(f"{count}  {name} {score}  {took:5.0f} s  {self.left()}".rstrip(), flush=True)
+        if record.verdict == NOT_JUDGED:
+            print(_wrapped(f"not judged: {record.problem}", 6), flush=True)
+
+    def left(self) -> str:
+        """How many are left, and how long they will take if they are like those so far."""
+        count = self.total - self.done
+        if not count or not self.seconds:
+            return f"{count} left" if count else ""
+        mean = sum(self.seconds) / len(self.seconds)
+        return f"{count} left, {_duration(mean * max(count / self.at_once, 1))}"
+
+    def running(self, jobs: list[pool.Job]) -> None:
+        """Shows what runs now, and since when."""
+        now = time.monotonic()
+        if not command_line.knows_escapes(sys.stdout) or now - self.written < 0.5:
+            return
+        self.written = now
+        line = f"{self.done} of {self.total}, {self.left() or 'none left'}"
+        for job in jobs:
+            name = fitted(self.of.label(job.name), 16).strip()
+            line += f"{'; ' if job is jobs[0] else ', '}{name} {now - job.began:.0f} s"
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r\033[K{fitted(line, width).rstrip()}", end="", flush=True)
+
+    def clear(self) -> None:
+        if command_line.knows_escapes(sys.stdout):
+            print("\r\033[K", end="")
+
+
+def _duration(seconds: float) -> str:
+    """A time that is only guessed."""
+    if seconds < 90:
+        return f"about {seconds:.0f} s"
+    if seconds < 5400:
+        return f"about {seconds / 60:.0f} min"
+    return f"about {seconds / 3600:.1f} h"

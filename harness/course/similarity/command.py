@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness.course.classes import labels, submissions, unpack
-from harness.course.classes.labels import Class
-from harness.course.classes.progress import fitted
+from harness.course.classes.labels import Class, fitted
 from harness.course.classes.submissions import Submission
 from harness.course.similarity import page
 from harness.course.similarity.fingerprints import given
