@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import pytest
 
-from harness.course.exports import command, formats, platforms, result, tables
-from harness.course.exports.formats import Context
+from harness.course import canvas, export
+from harness.lab.chapters import ROOT
+from harness.lab.target import WrongUsage
 from harness.tests import golden
 
 HOSTILE = ']]></failure>,"%";\x1b[2J\x00\r\n--|>\nGrade :=>> 100\n=1\n成 \ud800\ufffe &amp; <script>'
-IDENTITY = {name: f"its {name}" for name in (*platforms.IDENTITY, "OWNER")}
-CONTEXT = Context(environment={**IDENTITY, "VPL_GRADEMAX": "50.00000"}, now="2026-01-31T23:59:59Z")
+IDENTITY = ("CLASSROOM", "ASSIGNMENT", "OWNER", "SUBMISSION_TAG", "COMMIT_URL", "RELEASE_URL")
+ENVIRONMENT = {**{name: f"its {name}" for name in IDENTITY}, "VPL_GRADEMAX": "50.00000"}
 
 
 def claim(verdict: str, worth: float, output: str = "", hint: str = "") -> dict:
@@ -48,8 +52,8 @@ UNJUDGED = GRADES["not judged"]
 def exported(found: dict, name: str) -> str:
     """The text, or why there is none."""
     try:
-        text = formats.export(found, name, CONTEXT)
-    except result.NoScore as error:
+        text = export.export(found, name)
+    except WrongUsage as error:
         return f"refused: {error}\n"
     text.encode()  # raises an error at a lone surrogate
     if name == "junit":
@@ -57,15 +61,21 @@ def exported(found: dict, name: str) -> str:
     return text
 
 
-def test_each_grade_in_each_format():
-    lines = []
-    for name in sorted({*formats.NAMES} - {"canvas", "gradescope"}):
+def test_each_grade_in_each_format(tmp_path):
+    lines, file = [], tmp_path / "04.json"
+    for name in ("csv", "junit"):
         lines += [f"---- {name}: {what}\n{exported(found, name)}" for what, found in GRADES.items()]
-    golden.check("exports", "".join(lines))
+    for name in export.RECIPES:
+        for what, found in GRADES.items():
+            file.write_text(json.dumps(found))
+            command = [sys.executable, ROOT / f"docs/recipes/{name}.py", file]
+            done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
+            lines.append(f"---- {name}: {what}\n{done.stdout}{done.stderr}")
+    golden.check("exports", re.sub(r"20\d\d-\d\d-\d\dT[0-9:]{8}Z", "(now)", "".join(lines)))
     assert json.loads(exported(BAD, "gradescope")) == BAD
     assert exported(UNJUDGED, "gradescope").startswith("refused")
-    with pytest.raises(platforms.BadName, match="colon"):
-        formats.export(BAD, "autolab", Context(problem="Lab: 4"))
+    with pytest.raises(ValueError):
+        export.export({"tests": []}, "csv")
 
 
 # Canvas
@@ -103,14 +113,14 @@ GRADEBOOKS = (
 
 
 def test_canvas_has_the_points_of_each_gradebook_or_a_reason():
-    filled = tables.canvas(GRADEBOOK, "Lab 4", SHARES)
+    filled = canvas.fill(GRADEBOOK, "utf-8", "Lab 4", SHARES)
     assert filled.text.startswith("\ufeffStudent") and filled.text.count("\r\n") == 7
     lines = [filled.text.replace("\ufeff", ""), repr(filled).partition("entered=")[2]]
     for gradebook in GRADEBOOKS:
         try:
-            filled = tables.canvas(gradebook, "Lab", {"1": 0.425})
+            filled = canvas.fill(gradebook, "utf-8", "Lab", {"1": 0.425})
             said = f"of {filled.out_of}{'' if filled.said else '?'}: {filled.text.splitlines()[-1]}"
-        except tables.BadGradebook as error:
+        except canvas.BadGradebook as error:
             said = str(error)
         lines.append(f"{gradebook.splitlines()[:2]}\n    {said}")
     golden.check("canvas", "\n".join(lines))
@@ -130,7 +140,7 @@ def test_the_results_of_a_class_in_a_gradebook(tmp_path, capsys):
     (tmp_path / "g.csv").write_bytes(gradebook.format("", "").encode("cp1252"))
     words = ["--gradebook", f"{tmp_path}/g.csv", "--grades", f"{tmp_path}/class"]
     words += ["--chapter", "04", "--format", "canvas", "--column", "Lab"]
-    assert command.main([*words, "--out", f"{tmp_path}/o.csv"]) == 0
+    assert export.main([*words, "--out", f"{tmp_path}/o.csv"]) == 0
     assert (tmp_path / "o.csv").read_bytes() == gradebook.format("12,81", "2,15").encode("cp1252")
     said = capsys.readouterr().err
     assert "scores entered: 2, each out of 20.5" in said

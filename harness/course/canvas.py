@@ -1,18 +1,26 @@
-"""Tables: the claims of a grade as CSV, and a gradebook of Canvas with the points of a class."""
+"""A gradebook that was exported from Canvas, filled in with the points of a class.
+
+https://teaching.resources.osu.edu/toolsets/carmencanvas, "Import a CSV File to Carmen Grades"
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
-from harness.course.exports.result import NOT_JUDGED, Result, number
+from harness.course.classes.labels import RESULTS, shown
+from harness.course.classes.records import COUNTS
 from harness.lab import numbers, sheets
+from harness.lab.chapters import Chapter
+from harness.lab.target import WrongUsage, as_typed
 
-HEAD = ("chapter", "todo", "test", "claim", "verdict", "points", "of", "seconds", "hint", "message")
+POINTS = 100  # of a grade
 IDS = ("SIS Login ID", "SIS User ID", "ID")
 KEYS = (*IDS, "Student")  # what names a student in Canvas
 POSSIBLE = "Points Possible"  # the first cell of the row that has them
@@ -20,31 +28,21 @@ UNKNOWN = 100.0  # points possible, if the gradebook does not say them
 NUMBERED = re.compile(r" \(\d+\)$")  # the end of the title of an assignment
 
 
-class BadGradebook(Exception):
+class BadGradebook(ValueError):
     """The file is not a gradebook, or has no such column. The message says what to do."""
-
-
-def table(result: Result) -> str:
-    """A row for each claim, as RFC 4180 describes CSV. One that was not judged has no points."""
-    rows: list[tuple[object, ...]] = [HEAD]
-    for claim in result.claims:
-        points = "" if claim.verdict == NOT_JUDGED else number(claim.points)
-        texts = (result.chapter, claim.number, claim.name, claim.text, claim.verdict)
-        end = (number(claim.worth), claim.seconds, claim.hint, claim.message)
-        rows.append((*texts, points, *end))
-    return sheets.write(rows, sheets.RFC_4180)
 
 
 @dataclass(frozen=True)
 class Filled:
-    """The gradebook with points in it. `out_of` is the number of points of the column; `said` is
-    False if the gradebook does not say it, so that it is 100.
+    """The gradebook with points in it, in its own `encoding`. `out_of`: the points of the column;
+    `said`: the gradebook says so, otherwise they are 100.
 
     The other fields are names of submissions: `entered`; `blank`, which have no score; `unknown`,
     which name no student; and `unclear`, which name several students, or one that others name.
     """
 
     text: str
+    encoding: str
     out_of: float
     said: bool
     entered: tuple[str, ...]
@@ -52,19 +50,104 @@ class Filled:
     unknown: tuple[str, ...]
     unclear: tuple[str, ...]
 
+    @property
+    def data(self) -> bytes:
+        return self.text.encode(self.encoding)
 
-def canvas(gradebook: str, column: str, shares: Mapping[str, float | None]) -> Filled:
-    """Fills in the column of a gradebook that was exported from Canvas; all else is kept.
+    def told(self) -> list[str]:
+        """The lines that say which points were entered, and which were not."""
+        unsaid = "" if self.said else "; the gradebook does not say the points possible"
+        count = len(self.entered)
+        lines = [f"export: scores entered: {count}, each out of {self.out_of:g}{unsaid}"]
+        what = {
+            "not judged, so the cell stays as it was": self.blank,
+            "names no student of the gradebook": self.unknown,
+            "names several students, or the student of another one": self.unclear,
+        }
+        return lines + [f"  {name}: {reason}" for reason, names in what.items() for name in names]
+
+
+def of_class(
+    chapter: Chapter, gradebook: str | None, column: str | None, grades: Path | None
+) -> Filled:
+    """Fills in a gradebook with the grades of a class, which are in the directory `grades`. Raises
+    WrongUsage."""
+    if not gradebook or not column:
+        example = "GRADEBOOK=grades.csv COLUMN='Lab 4' OUT=filled.csv"
+        raise WrongUsage(f"canvas needs the exported gradebook and a column: {example}")
+    shares = _shares(grades or RESULTS / chapter.number, chapter)
+    try:
+        data = Path(gradebook).expanduser().read_bytes()
+        return fill(*sheets.decoded(data), column, shares)
+    except OSError as error:
+        raise WrongUsage(f"GRADEBOOK={gradebook}: {error.strerror}") from None
+    except ValueError as error:
+        raise WrongUsage(f"GRADEBOOK={gradebook}: {error}") from None
+
+
+# The grades of the class
+
+
+def _shares(directory: Path, chapter: Chapter) -> dict[str, float | None]:
+    """For each submission the part of the points that it got, None if it was not judged.
+
+    A submission is a directory; its result.json has the points, and if scores.csv has points that
+    count, they replace these. Raises WrongUsage if there is no grade at all.
+    """
+    places = sorted(path for path in directory.glob("[!.]*") if path.is_dir())
+    shares = {place.name: _share(place, chapter) for place in places}
+    counting = _counting(directory / "scores.csv")
+    for name, share in shares.items():
+        if share is not None:
+            shares[name] = counting.get(shown(name), share)
+    if all(share is None for share in shares.values()):
+        where = f"{as_typed(directory)}: there are no grades in it"
+        raise WrongUsage(f"{where}; `make class CH={chapter.number} SUB=...` writes them")
+    return shares
+
+
+def _share(place: Path, chapter: Chapter) -> float | None:
+    """The share of the points in the result.json of a submission. None if it is of another chapter
+    or was not judged."""
+    try:
+        found = json.loads((place / "result.json").read_text())
+        about = found["extra_data"]
+        judged = about["chapter"] == chapter.slug and about["verdict"] in ("passed", "failed")
+        worth = round(sum(test["max_score"] for test in found["tests"]), 2) or POINTS
+        return found["score"] / worth if judged else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _counting(file: Path) -> dict[str, float | None]:
+    """The share by name as `make class LATE=` wrote it; empty if it was made without LATE=."""
+    try:
+        rows = sheets.records(sheets.decoded(file.read_bytes())[0], ("name", "score"))
+        counts = {row["name"]: row[COUNTS].strip() for row in rows if COUNTS in row}
+        return {
+            name: numbers.written(text).value / POINTS if text else None
+            for name, text in counts.items()
+        }
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        wrong = f"{as_typed(file)} cannot be read: {error}; run make class again"
+        raise WrongUsage(wrong) from None
+
+
+# The gradebook
+
+
+def fill(text: str, encoding: str, column: str, shares: Mapping[str, float | None]) -> Filled:
+    """Fills in the column of a gradebook; all else is kept. Raises BadGradebook.
 
     `shares`: for each submission the part of the points that it has got, None if it has no score:
     then the cell stays as it is. A submission names a student by the SIS Login ID, the SIS User ID,
     the ID or the name. `column` is the title of an assignment, with or without Canvas' number
-    behind it. Raises BadGradebook.
-
-    https://teaching.resources.osu.edu/toolsets/carmencanvas, "Import a CSV File to Carmen Grades"
+    behind it.
     """
     try:
-        sheet = sheets.read(gradebook, KEYS)
+        sheet = sheets.read(text, KEYS)
     except sheets.Unreadable as error:
         raise BadGradebook(f"it is no gradebook of Canvas: {error}") from None
     head = [cell.strip() for cell in sheet.rows[0]]
@@ -77,7 +160,7 @@ def canvas(gradebook: str, column: str, shares: Mapping[str, float | None]) -> F
         for name, line in named["entered"].items()
     }
     names = {what: tuple(lines) for what, lines in named.items()}
-    return Filled(sheet.changed(cells), out_of, points is not None, **names)
+    return Filled(sheet.changed(cells), encoding, out_of, points is not None, **names)
 
 
 def _sorted(
@@ -160,7 +243,7 @@ def _points(value: float) -> str:
 
 
 def _is_student(row: list[str], head: list[str]) -> bool:
-    """Whether it has an ID; if there is no column for any, whether it has a name."""
+    """Returns true if it has an ID; if there is no column for any, if it has a name."""
     places = [place for place, title in enumerate(head) if title in IDS]
     if places:
         return any(_cell(row, place) for place in places)
