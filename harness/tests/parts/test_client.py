@@ -11,6 +11,7 @@ import pytest
 from harness.tests import golden
 from harness.tests.parts.peer import HELLO, SHORT, arrives, reset, slowly
 from harness.tests.parts.peer import peer  # noqa: F401: a fixture
+from harness.claims.stage.draws import Draws
 from harness.client import length_framing, resp, stream
 from harness.client.redis import client as redis
 from harness.client.client import Client, Conversation
@@ -189,6 +190,11 @@ def test_what_is_said_of_wrong_replies():
         failure = replies.wrong()
         told += [f"{failure.hint}: {failure.message}", f"   came: {failure.received.hex(' ')}"]
     golden.check("wrong-replies", "\n".join(told))
+
+
+def test_each_mebibyte_of_a_long_body_is_another_one():
+    body = Draws("seed").randbytes(4 * MIB)
+    assert len({body[at : at + MIB] for at in range(0, len(body), MIB)}) == 4
 
 
 def test_a_program_of_ours_tells_its_last_steps():
