@@ -17,7 +17,6 @@ from harness.claims.scenarios.cuts import every_cut
 from harness.failures.compare import compare
 from harness.failures.conversation import Conversation
 from harness.failures.failure import Failure
-from harness.failures.hints import HINTS
 from harness.grading import errors, history, judge, report, results, scoring, terminal
 from harness.grading.diagnosis import Diagnosis
 from harness.grading.errors import Message
@@ -346,9 +345,7 @@ def test_a_whole_name_is_that_of_one_claim():
                 assert one_test(Request(only=only), claim.chapter) == claim
 
 
-def test_hints_and_what_is_said_of_cuts():
-    hints = "\n\n".join(f"{key} (#{hint.anchor})\n{hint.text}" for key, hint in HINTS.items())
-    golden.check("hints", hints)
+def test_what_is_said_of_cuts():
     golden.check("cuts", "\n".join(map(str, every_cut((b"ab",), Group.INPUT))))
 
 
