@@ -103,9 +103,8 @@ help:
 ##      ANSWERS=0            also without what `make answers` shows
 ##    make class CH=04 SUB=d grades each submission in d, and makes a page;
 ##                           again: only what is missing or has changed
-##      JOBS=2 ANON=1        so many at a time; numbers instead of names
+##      JOBS=2               so many at a time
 ##      ISOLATE=auto         bubblewrap, landlock or none
-##      LATE=program         from points and time to the points that count
 ##      LIST=1               prints a command for each instead, for other machines
 ##    make appeal ID=...     a failure in one file, to be judged again (DIR=)
 ##    make export CH=03 FORMAT=junit   the last grade for another program;

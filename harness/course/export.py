@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -23,6 +22,10 @@ from harness.lab.target import WrongUsage, as_typed, setting
 NAMES = ("csv", "gradescope", "junit", "canvas")
 RECIPES = ("autolab", "classroom50", "prairielearn", "vpl")  # in docs/recipes
 PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
+# A grade that could not run any test is one error, so that it is not shown as a success.
+NOTHING = {"name": "The grade runs.", "status": NOT_JUDGED, "score": 0, "max_score": 0}
+NOTHING |= {"extra_data": {"test": "grade"}}
+NEEDED = ("score", "output", "execution_time", "extra_data")  # in results.json, besides the tests
 HEAD = ("chapter", "todo", "test", "claim", "verdict", "points", "of", "seconds", "hint", "message")
 
 
@@ -36,7 +39,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--column", default=setting("COLUMN"), help="of canvas: the title of the assignment")
     add("--gradebook", metavar="FILE", default=setting("GRADEBOOK"), help="exported from Canvas")
     add("--results", metavar="FILE", type=Path, help="default: build/results/NN.json")
-    add("--grades", metavar="DIR", type=Path, help="of canvas; default: build/class/NN")
+    add("--scores", metavar="FILE", type=Path, help="default: build/class/NN/scores.csv")
     return parser.parse_args(arguments)
 
 
@@ -58,8 +61,8 @@ def run(options: argparse.Namespace) -> int:
         given = f"FORMAT={options.format}: there is no such format" if options.format else ""
         raise WrongUsage(f"{given or 'which FORMAT='}; the formats are {', '.join(NAMES)}")
     if options.format == "canvas":
-        filled = canvas.of_class(chapter, options.gradebook, options.column, options.grades)
-        data, told = filled.data, filled.told()
+        filled = canvas.of_class(chapter, options.gradebook, options.column, options.scores)
+        data, told = filled.data, filled.told
     else:
         data, told = export(_load(file, chapter), options.format).encode(), []
     if options.out:
@@ -76,89 +79,48 @@ def _load(file: Path, chapter: chapters.Chapter) -> dict:
     """The object in the file. Raises WrongUsage unless it is a grade of this chapter."""
     try:
         found = json.loads(file.read_text())
-        graded = read(found).chapter
+        rows(found)
     except FileNotFoundError:
         wrong = f"{as_typed(file)} is not there: `make grade CH={chapter.number}` writes it"
         raise WrongUsage(wrong) from None
     except (OSError, ValueError) as error:
         raise WrongUsage(f"{as_typed(file)} cannot be read: {error}") from None
+    graded = harmless(found["extra_data"]["chapter"])
     if graded != chapter.slug:
         raise WrongUsage(f"{as_typed(file)} is a grade of {graded}, and not of {chapter.slug}")
     return found
 
 
-# The result of a grade
+# The formats
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One test of a grade. Texts have no control characters."""
-
-    text: str
-    number: str
-    name: str
-    verdict: str
-    points: float
-    worth: float
-    output: str
-    hint: str
-    seconds: float
-
-    @property
-    def message(self) -> str:
-        """What happened, in one line; "" if it passed."""
-        return what_happened(self.output)
-
-
-@dataclass(frozen=True)
-class Result:
-    """A grade. `worth`: what all claims together could give."""
-
-    chapter: str
-    verdict: str
-    points: float
-    worth: float
-    output: str
-    seconds: float
-    claims: tuple[Claim, ...]
-
-
-def read(result: dict) -> Result:
-    """The grade in this object, as json.load() returns it. Raises ValueError."""
+def rows(result: dict) -> list[dict[str, str]]:
+    """A row for each claim of a grade, without control characters; `output` is its whole text. A
+    claim that was not judged has no points. Raises ValueError."""
     try:
-        claims, extra = tuple(map(_claim, result["tests"])), result["extra_data"]
-        return Result(
-            harmless(extra["chapter"]),
-            _verdict(extra["verdict"]),
-            float(result["score"]),
-            round(sum(claim.worth for claim in claims), 2) or 100.0,
-            harmless(result["output"]),
-            float(result["execution_time"]),
-            claims,
-        )
+        _, _, _, about = (result[name] for name in NEEDED)
+        about["verdict"]
+        return [_row(harmless(about["chapter"]), test) for test in result["tests"]]
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ValueError("it is not the result of a grade") from None
 
 
-def _claim(test: dict) -> Claim:
+def _row(chapter: str, test: dict) -> dict[str, str]:
     extra = test.get("extra_data", {})
-    return Claim(
-        harmless(test["name"]),
-        harmless(test.get("number", "")),
-        harmless(extra.get("test", "compiles")),
-        _verdict(extra.get("verdict") or test["status"]),
-        float(test["score"]),
-        float(test["max_score"]),
-        harmless(test["output"]),
-        harmless(extra.get("hint", "")),
-        float(extra.get("seconds", 0)),
-    )
-
-
-def _verdict(text: str) -> str:
-    if text not in (PASSED, FAILED, NOT_JUDGED):
-        raise ValueError(text)
-    return text
+    verdict, output = extra.get("verdict") or test["status"], harmless(test["output"])
+    return {
+        "chapter": chapter,
+        "todo": harmless(test.get("number", "")),
+        "test": harmless(extra.get("test", "compiles")),
+        "claim": harmless(test["name"]),
+        "verdict": harmless(verdict),
+        "points": "" if verdict == NOT_JUDGED else f"{test['score']:g}",
+        "of": f"{test['max_score']:g}",
+        "seconds": f"{extra.get('seconds', 0):.2f}",
+        "hint": harmless(extra.get("hint", "")),
+        "message": what_happened(output),
+        "output": output,
+    }
 
 
 def what_happened(output: str) -> str:
@@ -174,55 +136,52 @@ def what_happened(output: str) -> str:
     return " ".join(rows)
 
 
-# The formats
-
-
 def export(result: dict, name: str) -> str:
     """The grade in the format of this name, but "canvas": the text of a file. Raises ValueError if
     it is no grade; WrongUsage if the format has no word for a test that was not judged."""
-    found = read(result)
+    rows(result)
     if name != "gradescope":
-        return {"csv": table, "junit": junit}[name](found)
-    if found.verdict == NOT_JUDGED:
+        return {"csv": table, "junit": junit}[name](result)
+    if result["extra_data"]["verdict"] == NOT_JUDGED:
         raise WrongUsage("claims were not judged, so there is no score: grade it again")
     return json.dumps(result, indent=2) + "\n"
 
 
-def table(result: Result) -> str:
-    """A row for each claim, as RFC 4180 describes CSV. One that was not judged has no points."""
-    rows: list[tuple[object, ...]] = [HEAD]
-    for one in result.claims:
-        points = "" if one.verdict == NOT_JUDGED else f"{one.points:g}"
-        row = (result.chapter, one.number, one.name, one.text, one.verdict, points)
-        rows.append((*row, f"{one.worth:g}", one.seconds, one.hint, one.message))
-    return sheets.write(rows, sheets.RFC_4180)
+def table(result: dict) -> str:
+    """A row for each claim, as RFC 4180 describes CSV."""
+    found = [[row[title] for title in HEAD] for row in rows(result)]
+    return sheets.write([HEAD, *found], sheets.RFC_4180)
 
 
-def junit(result: Result) -> str:
+def junit(result: dict) -> str:
     """JUnit XML, which most continuous integration shows as a list of tests: a claim that was not
     judged is an <error>, one that failed a <failure>.
 
     The elements and attributes are those of junit-10.xsd in Jenkins' xUnit plugin:
     https://github.com/jenkinsci/xunit-plugin
     """
-    verdicts = [claim.verdict for claim in result.claims] or [NOT_JUDGED]
-    counts = {"tests": len(verdicts), "failures": verdicts.count(FAILED)}
-    counts |= {"errors": verdicts.count(NOT_JUDGED)}
-    about = {"time": f"{result.seconds:.2f}", **{name: str(n) for name, n in counts.items()}}
+    found = rows(result) or [_row("", {**NOTHING, "output": result["output"]})]
+    verdicts = [row["verdict"] for row in found]
+    about = {
+        "time": f"{result['execution_time']:.2f}",
+        "tests": str(len(found)),
+        "failures": str(verdicts.count(FAILED)),
+        "errors": str(verdicts.count(NOT_JUDGED)),
+    }
     top = ElementTree.Element("testsuites", name="Event Loop Lab", **about)
-    suite = ElementTree.SubElement(top, "testsuite", name=result.chapter, skipped="0", **about)
+    chapter, verdict = (harmless(result["extra_data"][name]) for name in ("chapter", "verdict"))
+    suite = ElementTree.SubElement(top, "testsuite", name=chapter, skipped="0", **about)
     properties = ElementTree.SubElement(suite, "properties")
-    values = {"verdict": result.verdict, "points": f"{result.points:g}", "of": f"{result.worth:g}"}
-    for name, value in values.items():
+    worth = f"{sum(test['max_score'] for test in result['tests']) or 100:g}"
+    points = f"{result['score']:g}"
+    for name, value in {"verdict": verdict, "points": points, "of": worth}.items():
         ElementTree.SubElement(properties, "property", name=name, value=value)
-    # A grade that could not run any test is one error, so that it is not shown as a success.
-    nothing = ("The grade runs.", "", "grade", NOT_JUDGED, 0, 0, result.output, "", 0)
-    for claim in result.claims or (Claim(*nothing),):
-        how = {"classname": f"{claim.number} {claim.name}".strip(), "time": f"{claim.seconds:.2f}"}
-        case = ElementTree.SubElement(suite, "testcase", name=claim.text, **how)
-        if claim.verdict != PASSED:
-            how = {"type": claim.hint or claim.verdict, "message": claim.message}
-            element = "failure" if claim.verdict == FAILED else "error"
-            ElementTree.SubElement(case, element, **how).text = claim.output
+    for row in found:
+        how = {"classname": f"{row['todo']} {row['test']}".strip(), "time": row["seconds"]}
+        case = ElementTree.SubElement(suite, "testcase", name=row["claim"], **how)
+        if row["verdict"] != PASSED:
+            how = {"type": row["hint"] or row["verdict"], "message": row["message"]}
+            element = "failure" if row["verdict"] == FAILED else "error"
+            ElementTree.SubElement(case, element, **how).text = row["output"]
     ElementTree.indent(top)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(top, "unicode") + "\n"

@@ -13,26 +13,33 @@ import os
 import shlex
 import signal
 import sys
+import textwrap
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.course.classes import labels, records, submissions
+from harness.course.classes import page, pool, records, submissions
 from harness.course.classes.grade_one import GRADE_SECONDS, KEPT, TRIES, Grader
-from harness.course.classes.records import NOT_JUDGED
-from harness.course.classes.submissions import Submission
-from harness.course.classes.whole import Whole, greeting
+from harness.course.classes.records import NOT_JUDGED, Class, Graded, Record
+from harness.course.classes.submissions import Submission, fitted, shown
 from harness.course.handover import handout
 from harness.course.isolation.choice import AUTO, KINDS, choose
 from harness.failures.failure import NotJudged
 from harness.lab import chapters, command_line, files
 from harness.lab.chapters import ROOT
 from harness.lab.numbers import is_whole
-from harness.lab.target import WrongUsage, setting
+from harness.lab.target import WrongUsage, as_typed, setting
 from harness.server import shim
 
 MOST_JOBS = 256
 SPARE_SECONDS = 300  # of a grade, for a trace and to end everything
 ELSEWHERE = "LIST=1 prints the commands, for GNU parallel or Slurm: docs/instructors.md has both"
+RECIPES = {
+    "ANON": "docs/recipes/anonymous.py makes a directory with numbers for names",
+    "LATE": "docs/recipes/late-days.py adds the points that count to scores.csv",
+}
 GONE = {
+    **RECIPES,
     "ENGINE": ELSEWHERE,
     "SSHLOGIN": ELSEWHERE,
     "BENCH": "there is no scoreboard; `make bench CH=... DIR=...` measures a server",
@@ -44,18 +51,16 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     """The options; those not given come from the Makefile's variables."""
     parser = argparse.ArgumentParser(prog="class", description=__doc__.splitlines()[0])
     add = parser.add_argument
-    anonymous, listed = (setting(name) not in (None, "0") for name in ("ANON", "LIST"))
+    listed = setting("LIST") not in (None, "0")
     how = ", ".join([AUTO, *KINDS])
     add("--chapter", metavar="NN", default=setting("CH"))
     add("--submissions", metavar="DIR", default=setting("SUB"), help="the directory of all of them")
     add("--jobs", metavar="N", default=setting("JOBS"), help="grades at a time")
     add("--list", action="store_true", default=listed, help="print commands, and grade nothing")
-    add("--anonymous", action="store_true", default=anonymous, help="numbers for names")
     add("--isolate", metavar="HOW", default=setting("ISOLATE") or AUTO, help=how)
-    add("--late", metavar="PROGRAM", default=setting("LATE"), help="points for late hand-ins")
     add("--one", metavar="NAME", help="grade only this submission, and make no page")
     add("--limit", metavar="S", default=str(GRADE_SECONDS), help="seconds for one grade")
-    add("--results", metavar="DIR", type=Path, default=labels.RESULTS, help="default: build/class")
+    add("--results", metavar="DIR", type=Path, default=records.RESULTS, help="default: build/class")
     add("--grader", help=argparse.SUPPRESS)  # a Python file instead of the grade, for tests
     return parser.parse_args(arguments)
 
@@ -74,8 +79,7 @@ def run(options: argparse.Namespace) -> int:
     options.submissions = Path(options.submissions).expanduser().resolve()
     chapter = chapters.find(options.chapter)
     found, others = submissions.find(options.submissions)
-    names = [one.name for one in found]
-    of = labels.of(chapter, options.results, names, options.anonymous)
+    of = Class(chapter, options.results / chapter.number)
     isolation = choose(options.isolate, ROOT, options.submissions, options.results)
     commands = [(sys.executable, options.grader)] * 2 if options.grader else []
     grader = Grader(of, isolation, int(options.limit), *commands)
@@ -83,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
         return grade_one(options, grader, found)
     try:
         with files.alone(of.top / ".work" / "lock", wait=False):
-            return grade_all(options, grader, Whole(of, found), others)
+            return grade_all(options, grader, found, others)
     except BlockingIOError:
         raise WrongUsage("another run grades this class already; wait for it, or stop it") from None
 
@@ -100,8 +104,6 @@ def check(options: argparse.Namespace) -> None:
         raise WrongUsage(f"JOBS={jobs}: a number from 1 to {MOST_JOBS}")
     if not is_whole(options.limit) or not int(options.limit):
         raise WrongUsage(f"--limit {options.limit}: a number of seconds")
-    if options.late:
-        records.late_words(options.late)
 
 
 def grade_one(options: argparse.Namespace, grader: Grader, found: list[Submission]) -> int:
@@ -114,27 +116,36 @@ def grade_one(options: argparse.Namespace, grader: Grader, found: list[Submissio
 
 
 def grade_all(
-    options: argparse.Namespace, grader: Grader, whole: Whole, others: list[str]
+    options: argparse.Namespace, grader: Grader, found: list[Submission], others: list[str]
 ) -> int:
     """Grades what has no valid result, and writes scores.csv and the page, also when stopped; or
     lists the commands. `others`: files beside a hand-in of the same name. Raises WrongUsage."""
     handout.check_skeletons((grader.of.chapter,))  # a submission can read them
-    commands = {name: command_of(options, grader, name) for name in whole.missing()}
-    at_once = int(options.jobs) if options.jobs else len(os.sched_getaffinity(0))
-    speed = f"{len(commands)} commands" if options.list else f"{at_once} at a time"
+    whole = Whole(grader.of, found)
+    missing = whole.missing()
+    commands = {name: command_of(options, grader, name) for name in missing}
+    whole.at_once = int(options.jobs) if options.jobs else len(os.sched_getaffinity(0))
     where = sys.stderr if options.list else sys.stdout
-    print(greeting(whole, speed, grader.isolation.name, grader.isolation.open), file=where)
-    for name in others if whole.of.key is None else []:
+    speed = f"{len(commands)} commands" if options.list else f"{whole.at_once} at a time"
+    before = len(found) - len(commands)
+    known = f", {before} of them graded before" if before else ""
+    print(f"{grader.of.chapter.slug}: {len(found)} submissions{known}; {speed}", file=where)
+    reachable = grader.isolation.open
+    open_to = ". These things are open:" if reachable else ""
+    print(f"isolation: {grader.isolation.name}{open_to}", file=where)
+    for sentence in reachable:
+        print(wrapped(sentence, 2), file=where)
+    for name in others:
         why = "since there is a hand-in of this name"
-        print(f"does not count: {labels.shown(name)}, {why}", file=where)
+        print(f"does not count: {shown(name)}, {why}", file=where)
     print(file=where, flush=True)
     if commands:
         share_libraries(grader, again=True)
     if options.list:
         return list_commands(commands)
-    stopped = whole.grade(commands, at_once, TRIES * int(options.limit) + SPARE_SECONDS)
+    stopped = whole.grade(commands, TRIES * int(options.limit) + SPARE_SECONDS)
     results = whole.results()
-    whole.publish(results, options.late)
+    whole.publish(results)
     if stopped:
         print("class: stopped, nothing is left running; the same command goes on from here")
     return 2 if stopped or any(one.record.verdict == NOT_JUDGED for one in results) else 0
@@ -164,5 +175,101 @@ def command_of(options: argparse.Namespace, grader: Grader, name: str) -> list[s
     command = [sys.executable, "-m", "harness", "class", f"--one={name}"]
     command += ["--chapter", options.chapter, "--submissions", str(options.submissions)]
     command += ["--results", str(options.results), "--limit", options.limit]
-    command += ["--isolate", grader.isolation.name] + ["--anonymous"] * options.anonymous
+    command += ["--isolate", grader.isolation.name]
     return command + (["--grader", options.grader] if options.grader else [])
+
+
+# All submissions together
+
+CHANGED = "the submission or the lab has changed since it was graded"
+WIDTH = 80
+NAME = 32  # columns
+
+
+@dataclass
+class Whole:
+    """`keys`: of the result that each submission should have. `failures`: of those whose process
+    left no result. `seconds`: how long each grade of this run took."""
+
+    of: Class
+    found: list[Submission]
+    at_once: int = 1
+    keys: dict[str, str] = field(init=False)
+    failures: dict[str, Record] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.keys = {}
+        for one in self.found:
+            chosen = submissions.latest(one.places, self.of.chapter.slug)
+            self.keys[one.name] = records.key(submissions.digest(chosen), self.of.chapter)
+
+    def missing(self) -> list[str]:
+        """The names without a valid result."""
+        loaded = {name: records.load(self.of.place(name)) for name in self.keys}
+        return [name for name, key in self.keys.items() if not records.valid(loaded[name], key)]
+
+    def grade(self, commands: dict[str, list[str]], seconds: float) -> bool:
+        """Runs the command of each name, for at most that long. Returns true if it was stopped by
+        Ctrl-C."""
+        jobs = [
+            pool.Job(name, command, self.of.work(name).with_suffix(".log"))
+            for name, command in commands.items()
+        ]
+        try:
+            for job in pool.run(jobs, self.at_once, seconds):
+                record, key = records.load(self.of.place(job.name)), self.keys[job.name]
+                ended = job.process.returncode in (0, 2)
+                if record is None or not (ended or records.valid(record, key)):
+                    record = Record(key, NOT_JUDGED, problem=job.fault)
+                    self.failures[job.name] = record
+                self.seconds.append(time.monotonic() - job.began)
+                self._tell(job.name, record, len(jobs) - len(self.seconds))
+        except KeyboardInterrupt:
+            return True
+        return False
+
+    def _tell(self, name: str, record: Record, left: int) -> None:
+        """Prints the line of a grade; and how long the rest takes if it is like those so far."""
+        total, score = len(self.keys), "   blank"
+        if record.score is not None:
+            score = f"{record.score:8g}"
+        begin = f"{total - left:{len(str(total))}} of {total}  {fitted(name, NAME)} {score}"
+        mean = sum(self.seconds) / len(self.seconds)
+        rest = f"{left} left, about {max(left / self.at_once, 1) * mean / 60:.0f} min"
+        print(f"{begin}  {self.seconds[-1]:5.0f} s  {rest if left else ''}".rstrip(), flush=True)
+        if record.verdict == NOT_JUDGED:
+            print(wrapped(f"not judged: {record.problem}", 6), flush=True)
+
+    def results(self) -> list[Graded]:
+        """The result of each submission as it is handed in now, by name."""
+        found = []
+        for name, key in sorted(self.keys.items()):
+            place = self.of.place(name)
+            record = self.failures.get(name) or records.load(place)
+            result = records.read_result(place / records.RESULT) if record else None
+            if record is None:
+                record = Record(key, NOT_JUDGED, problem="it was not graded yet")
+            elif record.key != key:
+                record = Record(key, NOT_JUDGED, problem=CHANGED)
+            found.append(Graded(name, place, record, result))
+        return found
+
+    def publish(self, results: list[Graded]) -> None:
+        """Writes the scores and the page, and says where they are."""
+        made = {
+            "class.html": ("page:", page.render(self.of.chapter, results)),
+            "scores.csv": ("scores:", records.as_csv(results)),
+        }
+        blank = sum(one.record.score is None for one in results)
+        print(f"\n{len(results) - blank} of {len(results)} have a score, {blank} are blank")
+        for name, (what, text) in made.items():
+            files.write(self.of.top / name, text.encode("utf-8", "replace"))
+            print(f"{what:8}{as_typed(self.of.top / name)}")
+
+
+def wrapped(text: str, indent: int) -> str:
+    """The text in lines for a terminal; a path stays whole."""
+    space = " " * indent
+    how = {"break_long_words": False, "break_on_hyphens": False}
+    return textwrap.fill(text, WIDTH, initial_indent=space, subsequent_indent=space, **how)

@@ -19,9 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.course.classes import labels, records, submissions, unpack
-from harness.course.classes.labels import Class
-from harness.course.classes.records import FAILED, NOT_JUDGED, OUTPUT, RESULT, Record
+from harness.course.classes import records, submissions, unpack
+from harness.course.classes.records import FAILED, NOT_JUDGED, OUTPUT, RESULT, Class, Record
 from harness.course.classes.submissions import Submission
 from harness.course.isolation.isolation import Isolation, Places
 from harness.failures.printable import harmless
@@ -85,7 +84,7 @@ class Grader:
             key=key,
             verdict=NOT_JUDGED,
             handed_in=submissions.handed_in(chosen) if chosen else 0.0,
-            chosen=_chosen(submission, chosen) if not self.of.key else "",
+            chosen=_chosen(submission, chosen),
             isolation=self.isolation.name,
         )
         sources = work / "result" / records.SOURCES
@@ -246,7 +245,7 @@ def _chosen(submission: Submission, chosen: Path | None) -> str:
     """The hand-in that counts, as a path below the directory of submissions."""
     if chosen is None:
         return ""
-    return labels.shown(str(chosen.relative_to(submission.places[0].parent)))
+    return submissions.shown(str(chosen.relative_to(submission.places[0].parent)))
 
 
 def _text(file: Path) -> str:

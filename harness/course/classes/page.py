@@ -15,8 +15,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from harness.course.classes import records
-from harness.course.classes.labels import shown
 from harness.course.classes.records import FAILED, NOT_JUDGED, PASSED, Graded
+from harness.course.classes.submissions import shown
 from harness.failures.hints import HINTS
 from harness.lab.chapters import Chapter
 from harness.lab.units import KIB, MIB
@@ -114,7 +114,7 @@ def students(results: list[Graded], claims: list[Claim]) -> str:
 def student(number: int, one: Graded, claims: list[Claim], first: Claim | None) -> str:
     """The cells of one row."""
     points = "" if one.record.score is None else f"{one.record.score:g}"
-    name = escaped(shown(one.label))
+    name = escaped(shown(one.name))
     cells = [
         f'<th scope="row" title="{name}"><a href="#s{number}">{name}</a></th>',
         f'<td class="number" data-v="{points}">{points or mark(NOT_JUDGED, "blank")}</td>',
@@ -216,7 +216,7 @@ def each(number: int, one: Graded, most: int) -> str:
     parts += [f"<p>{escaped(record.problem)}</p>"] if record.problem else []
     parts += texts(number, one, most)
     return (
-        f'<details id="s{number}"><summary>{escaped(shown(one.label))} {verdict} '
+        f'<details id="s{number}"><summary>{escaped(shown(one.name))} {verdict} '
         f'<span class="soft">{escaped(said)}</span></summary>'
         f'<div class="inside">{"".join(parts)}</div></details>'
     )

@@ -1,4 +1,5 @@
-"""The result of one submission: a directory that appears whole, or not at all.
+"""Where the results of a class are. That of a submission is a directory, which appears whole, or
+not at all:
 
     record.json      what this module reads: the key, the verdict, the points
     result.json      the grade as `python3 -m harness grade --results` writes it
@@ -16,23 +17,43 @@ import functools
 import hashlib
 import json
 import os
-import shlex
-import shutil
-import subprocess
+import platform
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from harness.course.classes.labels import shown
-from harness.lab import numbers, parts, sheets
+from harness.course.classes.submissions import shown
+from harness.lab import command_line, parts, sheets
 from harness.lab.chapters import ROOT, Chapter
-from harness.lab.target import WrongUsage
 
 PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
 RECORD, RESULT, OUTPUT, LOG = "record.json", "result.json", "output.txt", "grade.log"
 SOURCES = "submission"
 TRACES = ("trace.html", "trace.txt")
 MOST_BYTES = 64 << 20  # of a file of a result that is read
+RESULTS = command_line.BUILD / "class"
+
+
+@dataclass(frozen=True)
+class Class:
+    """One class and chapter. `top`: the directory of its results."""
+
+    chapter: Chapter
+    top: Path
+
+    def place(self, name: str) -> Path:
+        """The directory of the result."""
+        return self.top / name
+
+    @property
+    def libraries(self) -> Path:
+        """A directory for the libraries that the grades on this machine share. On another machine
+        they could not be loaded."""
+        return self.top / ".work" / f"libraries-{platform.node()}"
+
+    def work(self, name: str) -> Path:
+        """A directory for files that are needed only during the grade."""
+        return self.top / ".work" / hashlib.sha256(os.fsencode(name)).hexdigest()[:12]
 
 
 @dataclass
@@ -55,12 +76,13 @@ class Record:
 
 @dataclass
 class Graded:
-    """A record, where it is, and the object of result.json; None if there is none."""
+    """The submission of that name. `place`: its result. `result`: the object of result.json, None
+    if there is none."""
 
-    label: str
+    name: str
     place: Path
     record: Record
-    result: dict | None = field(default=None, repr=False)
+    result: dict | None = None
 
     @property
     def tests(self) -> list[dict]:
@@ -104,12 +126,6 @@ def valid(record: Record | None, wanted: str) -> bool:
     return record is not None and record.key == wanted and record.verdict != NOT_JUDGED
 
 
-def graded(label: str, place: Path, record: Record | None) -> Graded:
-    """A submission with its grade, if there is one."""
-    found = record or Record("", NOT_JUDGED, problem="it was not graded yet")
-    return Graded(label, place, found, read_result(place / RESULT) if record else None)
-
-
 def read_result(path: Path) -> dict | None:
     """The object of a result.json. None if it is not a regular file with one."""
     data = read_file(path)
@@ -134,66 +150,18 @@ def read_file(path: Path) -> bytes | None:
 # scores.csv: a row for each submission. The score of one that was not judged is blank, never 0
 
 HEAD = ("name", "score", "verdict", "not judged", "seconds", "handed in", "hand-in", "problem")
-COUNTS = "counts"  # the title of the column with the points that count
 
 
-def as_csv(all_graded: list[Graded], counts: dict[str, float | None] | None = None) -> str:
+def as_csv(all_graded: list[Graded]) -> str:
     """The text of scores.csv. `handed in`: when the newest file of the hand-in that counts was
-    changed, in local time. `counts`: the points that count, by label, for one more column.
-    """
-    rows = [(*HEAD, *([] if counts is None else [COUNTS]))]
+    changed, in local time."""
+    rows: list[tuple[object, ...]] = [HEAD]
     for one in all_graded:
         record = one.record
+        points = "" if record.score is None else f"{record.score:g}"
         when = time.localtime(record.handed_in)
         handed_in = time.strftime("%Y-%m-%d %H:%M", when) if record.handed_in else ""
-        begin = (shown(one.label), _points(record.score), record.verdict, record.not_judged or "")
+        begin = (shown(one.name), points, record.verdict, record.not_judged or "")
         end = (record.seconds, handed_in, record.chosen, " ".join(record.problem.split()))
-        rows.append((*begin, *end, *([] if counts is None else [_points(counts[one.label])])))
+        rows.append((*begin, *end))
     return sheets.write(rows)
-
-
-def _points(points: float | None) -> str:
-    return "" if points is None else f"{points:g}"
-
-
-# The points that are left when a hand-in is late: a program of the instructor decides
-
-LATE_SECONDS = 30  # far more than it needs
-
-
-def counting(program: str, chapter: str, one: Graded) -> float | None:
-    """The points that count. None for a grade that was not judged: the program is not called.
-
-    It gets {"name": "ada", "chapter": "04", "points": 87.5, "time": 1770000000} as JSON on its
-    stdin, with the time of the hand-in in seconds since 1970, and prints a number, with a decimal
-    point if it has decimals. Raises WrongUsage if it fails.
-    """
-    record, name = one.record, shown(one.label)
-    if record.score is None:
-        return None
-    told = {"name": name, "chapter": chapter, "points": record.score, "time": record.handed_in}
-    how = {"capture_output": True, "text": True, "errors": "replace", "timeout": LATE_SECONDS}
-    try:
-        done = subprocess.run(late_words(program), input=json.dumps(told), **how)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise WrongUsage(f"LATE={program} fails for {name}: {error}") from None
-    if done.returncode:
-        said = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
-        raise WrongUsage(f"LATE={program} fails for {name}: {said}")
-    try:
-        return numbers.printed(done.stdout)
-    except ValueError:
-        said = done.stdout.strip()[:40] or "nothing"
-        wanted = f"has to print the points of {name}, such as 87.5; it printed: {said}"
-        raise WrongUsage(f"LATE={program} {wanted}") from None
-
-
-def late_words(program: str) -> list[str]:
-    """The words of its command line. Raises WrongUsage if there is no such program."""
-    try:
-        words = shlex.split(program)
-    except ValueError as error:
-        raise WrongUsage(f"LATE={program}: {str(error).lower()}") from None
-    if not words or not shutil.which(words[0]):
-        raise WrongUsage(f"LATE={program}: there is no such program")
-    return words
