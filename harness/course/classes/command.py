@@ -59,6 +59,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--list", action="store_true", default=listed, help="print commands, and grade nothing")
     add("--isolate", metavar="HOW", default=setting("ISOLATE") or AUTO, help=how)
     add("--one", metavar="NAME", help="grade only this submission, and make no page")
+    add("--no-trace", action="store_true", help="leave no timeline of the first failure")
     add("--limit", metavar="S", default=str(GRADE_SECONDS), help="seconds for one grade")
     add("--results", metavar="DIR", type=Path, default=records.RESULTS, help="default: build/class")
     add("--grader", help=argparse.SUPPRESS)  # a Python file instead of the grade, for tests
@@ -82,7 +83,8 @@ def run(options: argparse.Namespace) -> int:
     of = Class(chapter, options.results / chapter.number)
     isolation = choose(options.isolate, ROOT, options.submissions, options.results)
     commands = [(sys.executable, options.grader)] * 2 if options.grader else []
-    grader = Grader(of, isolation, int(options.limit), *commands)
+    traced = not options.no_trace
+    grader = Grader(of, isolation, int(options.limit), traced, *commands)
     if options.one is not None:
         return grade_one(options, grader, found)
     try:

@@ -46,12 +46,13 @@ KEPT = ("LAB_CONFINE", "LAB_PATIENCE", "LAB_PYTHON")
 
 @dataclass(frozen=True)
 class Grader:
-    """How the submissions of a class are graded. `seconds` is the time limit of one grade; `grade`
-    and `trace` begin the commands that do it."""
+    """How the submissions of a class are graded. `seconds`: the time limit of one grade. `traced`:
+    whether a timeline of the first failure is left. `grade`, `trace`: begin their commands."""
 
     of: Class
     isolation: Isolation
     seconds: int = GRADE_SECONDS
+    traced: bool = True
     grade: tuple[str, ...] = GRADE
     trace: tuple[str, ...] = TRACE
 
@@ -104,7 +105,7 @@ class Grader:
         record.seconds = round(time.monotonic() - begin, 1)
         if left_out:
             _tell(left_out, record, work / "result" / OUTPUT)
-        if record.verdict == FAILED:
+        if record.verdict == FAILED and self.traced:
             self._trace(sources, work)
         return record
 

@@ -163,9 +163,7 @@ def bars(results: list[Graded]) -> str:
 
 
 def claims_table(claims: list[Claim]) -> str:
-    heads = heads_of(
-        "claim", "sentence", "#failed", "#of", "#not judged", "#median s", "#longest s"
-    )
+    heads = heads_of("claim", "sentence", "#failed", "#of", "#not judged", "#median s")
     rows = []
     for number, claim in sorted(enumerate(claims), key=lambda pair: -pair[1].share):
         share = f"{100 * claim.share:.0f}"
@@ -175,8 +173,7 @@ def claims_table(claims: list[Claim]) -> str:
             f'<td title="{escaped(claim.name)}">{escaped(claim.text)}</td>'
             f'<td class="number" data-v="{claim.share:.4f}"><div class="share"><b>'
             f'<i style="width:{share}%"></i></b>{share} %</div></td>'
-            f"{number_cells(claim.judged, claim.verdicts[NOT_JUDGED] or '')}"
-            f"{number_cells(f'{middle:.1f}', f'{max(claim.seconds, default=0):.1f}')}</tr>"
+            f"{number_cells(claim.judged, claim.verdicts[NOT_JUDGED] or '', f'{middle:.1f}')}</tr>"
         )
     return table("claims", heads, rows)
 
