@@ -238,7 +238,8 @@ class Whole:
             score = f"{record.score:8g}"
         begin = f"{total - left:{len(str(total))}} of {total}  {fitted(name, NAME)} {score}"
         mean = sum(self.seconds) / len(self.seconds)
-        rest = f"{left} left, about {max(left / self.at_once, 1) * mean / 60:.0f} min"
+        minutes = max(round(max(left / self.at_once, 1) * mean / 60), 1)
+        rest = f"{left} left, about {minutes} min"
         print(f"{begin}  {self.seconds[-1]:5.0f} s  {rest if left else ''}".rstrip(), flush=True)
         if record.verdict == NOT_JUDGED:
             print(wrapped(f"not judged: {record.problem}", 6), flush=True)

@@ -61,15 +61,15 @@ def run(options: argparse.Namespace) -> int:
             "they have changed since that grade, or it had SEED=; name what was graded with DIR="
         )
     found, texts = _again(target, replace(request, only=claim.name), identity)
-    texts["README.md"] = _note(identity, claim.text, _now(found))
+    there = {name: FILES[name] for name in FILES if name == "sources/" or name in texts}
+    texts["README.md"] = _note(identity, claim.text, there, _now(found))
     members = [Member(name, text.encode("utf-8", "replace")) for name, text in texts.items()]
     members += handin.collect(target.source, "sources").members
     top = [replace(one, name=f"{identity}/{one.name}") for one in members]
     digest = archive.write_zip(path, top)
     print(f"{as_typed(path)}\n  sha256  {digest}")
-    for name, what in FILES.items():
-        if name.endswith("/") or name in texts:
-            print(f"  {name:12} {what}")
+    for name, what in there.items():
+        print(f"  {name:12} {what}")
     print(textwrap.indent(_now(found), "  "))
     return 0
 
@@ -119,9 +119,9 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _note(identity: str, claim: str, now: str) -> str:
-    """README.md. `now`: what happened when this file was made."""
-    rows = "\n".join(f"| `{name}` | {what} |" for name, what in FILES.items())
+def _note(identity: str, claim: str, files: dict[str, str], now: str) -> str:
+    """README.md. `files`: what each file is. `now`: what happened when this file was made."""
+    rows = "\n".join(f"| `{name}` | {what} |" for name, what in files.items())
     made = "\n".join(f"    {name:10} {what}" for name, what in _versions().items())
     return f"""\
 # Appeal {identity}
