@@ -7,13 +7,7 @@ import signal
 from harness.claims.instruments.observe import until_asleep
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import EXACT, bounded
-from harness.claims.scenarios.exchanges import (
-    SHORT_SEGMENT,
-    SMALL_WINDOW,
-    expect_failed_start,
-    expect_stop,
-    words,
-)
+from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, expect_stop, words
 from harness.claims.scenarios.redis_talk import (
     BAD,
     answer,
@@ -66,11 +60,6 @@ STOPS = dict.fromkeys(
 )
 
 CANNOT = "only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
-WRONG_WAYS = (
-    ("--app", "redis", "--threads", "2"),
-    ("--app", "redis", "--framing", "line"),
-    ("--app", "Redis"),
-)
 
 
 # 12.2 replies: keys
@@ -141,15 +130,6 @@ def test_12_order_of_keys_cannot_be_foreseen(launch):
     if orders[0] == orders[1]:
         text = "two servers list the same 200 keys in the same order"
         raise Failure(text, hint="dict-seed")
-
-
-@claim("12.2", points=1, cli=True, hints={"bad-start": "redis-options"})
-def test_12_wrong_ways_to_start_it(launch, run):
-    """--app redis has one loop and its own framing: other options are refused with status 2."""
-    for options in WRONG_WAYS:
-        expect_failed_start([*run.argv, *options], 2, "usage")
-    client = launch(("--threads", "1"), framing=RESP).connect()
-    ask(client, "PING", PONG)
 
 
 # 12.5 subscribers

@@ -250,7 +250,7 @@ def test_12_commands_cut_everywhere(launch):
             client.expect_frame(comes)
 
 
-@claim("12.2", points=1, hints=dict.fromkeys(BAD, "resp-inline"))
+@claim("12.2", points=2, hints=dict.fromkeys(BAD, "resp-inline"))
 def test_12_inline_commands(launch):
     """A line is a command, too: its words may be quoted as in redis-cli; empty lines are none."""
     server = launch(framing=RESP)
