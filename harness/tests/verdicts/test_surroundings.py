@@ -19,7 +19,6 @@ import pytest
 from harness.authors.mutants.catalogue import select
 from harness.failures.failure import NotJudged
 from harness.lab.chapters import ROOT, find
-from harness.server.linux.malloc import FILL_FREED
 from harness.server.process import ServerProcess
 from harness.server.shim import shim_library
 from harness.server.waiting.wait import wait_until
@@ -100,21 +99,6 @@ def surrounded(command=COMMAND, caller=None, **variables):
     for name in ("TMPDIR", "EVENT_LOOP_LAB_CHILD"):
         servers["variables"].pop(name)
     return own, servers
-
-
-READ_FREED = """
-import ctypes
-c = ctypes.CDLL(None)
-c.malloc.restype = ctypes.c_void_p
-block = c.malloc(100)
-c.memset(ctypes.c_void_p(block), 7, 100)
-c.free(ctypes.c_void_p(block))
-print(ctypes.string_at(block + 50, 1)[0])
-"""
-
-
-def test_what_a_server_frees_is_filled():
-    assert run(sys.executable, "-c", READ_FREED, **FILL_FREED).stdout == "90\n"
 
 
 def test_an_odd_caller_changes_nothing():
