@@ -19,11 +19,10 @@ from harness.course.classes.records import FAILED, NOT_JUDGED, PASSED, Graded
 from harness.course.classes.submissions import shown
 from harness.failures.hints import HINTS
 from harness.lab.chapters import Chapter
-from harness.lab.units import KIB, MIB
+from harness.lab.units import KIB
 
 TEMPLATE = Path(__file__).with_name("page.html")
-TEXT_BYTES = 24 * KIB  # of one submission
-ALL_TEXT_BYTES = 24 * MIB  # more would make a browser slow: less of each is shown
+TEXT_BYTES = 24 * KIB  # of one submission: more would make a browser slow
 MOST_HINTS = 10
 SIGNS = {PASSED: ("✓", "passed"), FAILED: ("✗", "failed"), NOT_JUDGED: ("?", "open")}
 FILES = (
@@ -60,7 +59,6 @@ class Claim:
 def render(chapter: Chapter, results: list[Graded]) -> str:
     """The page."""
     claims = claims_of(chapter, results)
-    most = max(KIB, min(TEXT_BYTES, ALL_TEXT_BYTES // max(len(results), 1)))
     parts = {
         "title": escaped(f"{chapter.slug}: {chapter.title}"),
         "summary": escaped(summary(results)),
@@ -68,7 +66,7 @@ def render(chapter: Chapter, results: list[Graded]) -> str:
         "bars": bars(results),
         "claims": claims_table(claims),
         "hints": hints_table(results),
-        "each": "\n".join(each(number, one, most) for number, one in enumerate(results)),
+        "each": "\n".join(each(number, one) for number, one in enumerate(results)),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], TEMPLATE.read_text("utf-8"))
 
@@ -198,7 +196,7 @@ def hints_table(results: list[Graded]) -> str:
 # Each submission
 
 
-def each(number: int, one: Graded, most: int) -> str:
+def each(number: int, one: Graded) -> str:
     """A submission that opens: its files, and the text of each failure."""
     record = one.record
     points = "no score" if record.score is None else f"{record.score:g} points"
@@ -211,7 +209,7 @@ def each(number: int, one: Graded, most: int) -> str:
     parts = [f'<p class="files">{files(one)}</p>']
     parts += [f'<p class="soft">{escaped("; ".join(about))}</p>'] if about else []
     parts += [f"<p>{escaped(record.problem)}</p>"] if record.problem else []
-    parts += texts(number, one, most)
+    parts += texts(number, one)
     return (
         f'<details id="s{number}"><summary>{escaped(shown(one.name))} {verdict} '
         f'<span class="soft">{escaped(said)}</span></summary>'
@@ -225,12 +223,12 @@ def files(one: Graded) -> str:
     return " ".join(f'<a href="{where}/{name}">{escaped(text)}</a>' for name, text in there)
 
 
-def texts(number: int, one: Graded, most: int) -> list[str]:
+def texts(number: int, one: Graded) -> list[str]:
     """The text of each test that did not pass, and of a submission that has no tests."""
     tests = [test for test in one.tests if test["extra_data"]["verdict"] != PASSED]
     if not one.tests and one.result:
         tests = one.result.get("tests", [])
-    parts = []
+    parts, most = [], TEXT_BYTES
     for test in tests:
         data = test.get("extra_data", {})
         text = test.get("output", "")

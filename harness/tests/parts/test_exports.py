@@ -89,8 +89,10 @@ GRADEBOOK = (
     '"王, 小明",12,S2,wang@example.org,B,7,,\r\n'
     '"O""Neil, =Cleo",13,S3,cleo,B,8,,\r\n'
     '"Lovelace, Ada",14,S4,ada2,B,9,,\r\n'
+    '"Turing, Alan",15,S5,alan,B,6,,\r\n'
 )
 SHARES = {"ADA": 1.0, "小明 王": 0.425, "13": None, "Ada Lovelace": 0.5, "nobody": 1.0, "S4": 0.2}
+SHARES |= {"alan": 1.0, "S5": 0.5}  # two of one student
 
 
 def of_country(possible: str, separator: str = ",", other: str = "") -> str:
@@ -115,7 +117,7 @@ GRADEBOOKS = (
 
 def test_canvas_has_the_points_of_each_gradebook_or_a_reason():
     filled = canvas.fill(GRADEBOOK, "utf-8", "Lab 4", SHARES)
-    assert filled.text.startswith("\ufeffStudent") and filled.text.count("\r\n") == 7
+    assert filled.text.startswith("\ufeffStudent") and filled.text.count("\r\n") == 8
     lines = [filled.text.replace("\ufeff", ""), *filled.told]
     for gradebook in GRADEBOOKS:
         try:
