@@ -104,6 +104,15 @@ def test_what_a_document_names_is_there():
     assert not gone, "\n".join(gone)
 
 
+def test_each_todo_of_a_handout_is_checked_by_its_own_claims():
+    for chapter in CHAPTERS:
+        text = read(chapter.chapter_dir / "README.md")
+        parts = re.findall(r"^### TODO (\d+):(.*?)(?=^##|\Z)", text, re.M | re.S)
+        for number, part in parts:
+            check = f"- Check: `make grade CH={chapter.number} T={chapter.number}.{number}`"
+            assert check in part, f"{name(chapter.chapter_dir)}: TODO {number} lacks {check}"
+
+
 def test_pictures_are_drawn_and_about_the_code():
     """The mark in a picture is a hash of its source, so Graphviz need not be here."""
     wrong = []

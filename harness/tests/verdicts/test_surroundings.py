@@ -18,6 +18,7 @@ import pytest
 from harness.authors.mutants.catalogue import select
 from harness.failures.failure import NotJudged
 from harness.lab.chapters import ROOT, find
+from harness.server.linux.malloc import FILL_FREED
 from harness.server.process import ServerProcess
 from harness.server.shim import shim_library
 from harness.server.waiting.wait import wait_until
@@ -98,12 +99,28 @@ def surrounded(command=COMMAND, caller=None, **variables):
     return own, servers
 
 
+READ_FREED = """
+import ctypes
+c = ctypes.CDLL(None)
+c.malloc.restype = ctypes.c_void_p
+block = c.malloc(100)
+c.memset(ctypes.c_void_p(block), 7, 100)
+c.free(ctypes.c_void_p(block))
+print(ctypes.string_at(block + 50, 1)[0])
+"""
+
+
+def test_what_a_server_frees_is_filled():
+    assert run(sys.executable, "-c", READ_FREED, **FILL_FREED).stdout == "90\n"
+
+
 def test_an_odd_caller_changes_nothing():
     """But for what it does on purpose: nohup ignores SIGHUP, a umask closes files to others."""
     own, servers = surrounded()
     odd_own, odd_servers = surrounded(caller=odd_caller, **VARIABLES)
     assert servers == odd_servers
     assert servers["signals"][0].strip("0") == odd_own["signals"][0].strip("0") == ""
+    assert int(odd_own["signals"][1], 16) & 1 << signal.SIGHUP - 1
     assert servers["descriptors"] == [0, 1, 2]
     assert odd_own["umask"] == 0o077
     for name in ("slack", "policy", "descriptors", "optimize"):
