@@ -11,8 +11,7 @@ from contextlib import suppress
 import pytest
 
 from harness.client import length_framing
-from harness.student.bench import command as bench
-from harness.student.bench import measure, plot, subjects, table
+from harness.student.bench import command as bench, measure, plot, subjects, table
 from harness.student.bench.measure import Cell, Failed, Figures, Place
 from harness.student.bench.subjects import LIMIT, PEER, ROWS, SOLUTION, Subject
 from harness.tests import golden
@@ -22,8 +21,8 @@ FRAME = length_framing.HEADER + BODY
 
 
 def asked(answer, frames=1):
-    """What the load generator finds of a server, or says of it, and how often it was asked.
-    `answer`: the reply to so many frames, which the one client has in flight."""
+    """What the load generator finds, or says, of a server that so answers to so many frames in
+    flight, and how often it was asked."""
     came = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -43,7 +42,7 @@ def asked(answer, frames=1):
 def test_the_load_generator_counts_what_comes_back_and_finds_what_is_wrong():
     for frames in (1, 70_000):
         found, count = asked(lambda data: data, frames)
-        assert (count - 2) * frames <= found["requests"] <= count * frames, "but first and last"
+        assert (count - 2) * frames <= found["requests"] <= count * frames  # but for the ends
     for frames, answer, says in (
         (1, lambda data: data[:-1] + bytes([data[-1] ^ 1]), f"byte {FRAME - 1} of what came back"),
         (2, lambda data: data[FRAME:] + data[:FRAME], "what came back is wrong"),
@@ -53,8 +52,7 @@ def test_the_load_generator_counts_what_comes_back_and_finds_what_is_wrong():
 
 
 def test_a_server_is_measured():
-    cpu = min(os.sched_getaffinity(0))
-    measuring = measure.Bench(subjects.load_generator(), Place(cpu, cpu))
+    measuring = measure.Bench(subjects.load_generator(), bench.places_of("1")[0])
     assert measure.run(measuring, subjects.limit(), ROWS[0].load).value(ROWS[0]) > 0
 
 
@@ -68,8 +66,8 @@ def test_one_wrong_answer_at_any_place_is_a_failure(wrong, monkeypatch, tmp_path
     monkeypatch.setattr(measure, "run", run)
     monkeypatch.setattr(bench, "RESULTS", tmp_path / "bench.json")
     monkeypatch.setattr(bench, "places_of", lambda _: [Place(0, 0), Place(0, 1)])
-    words = "--chapter 01 --rows ab --rounds 1 --server".split()
-    assert bench.main([*words, "true {port}"]) == (1 if wrong else 0)
+    words = ["--chapter=01", "--rows=ab", "--rounds=1", "--server=true {port}"]
+    assert bench.main(words) == (1 if wrong else 0)
 
 
 def test_what_is_printed():
