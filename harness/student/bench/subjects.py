@@ -81,7 +81,7 @@ ROWS = (
 )
 
 
-def chosen_rows(text: str, known: Sequence[Row], name: str = "ROWS") -> list[Row]:
+def chosen_rows(text: str, known: Sequence[Row]) -> list[Row]:
     """Those of the rows that the user names, all with "". Raises WrongUsage."""
     keys = [row.key for row in known]
     between = ", " if max(map(len, keys)) > 1 else ""  # else abc names three of them
@@ -89,9 +89,8 @@ def chosen_rows(text: str, known: Sequence[Row], name: str = "ROWS") -> list[Row
     wanted = words if between else list("".join(words))
     for key in wanted:
         if key not in keys:
-            raise WrongUsage(
-                f"{name}={text}: there is no row {key!r}; they are {between.join(keys)}"
-            )
+            names = between.join(keys)
+            raise WrongUsage(f"ROWS={text}: there is no row {key!r}; they are {names}")
     return [row for row in known if not wanted or row.key in wanted]
 
 

@@ -21,8 +21,7 @@ FRAME = length_framing.HEADER + BODY
 
 
 def asked(answer, frames=1):
-    """What the load generator finds, or says, of a server that so answers to so many frames in
-    flight, and how often it was asked."""
+    """What is said of a server that answers so many frames at once, and how often it was asked."""
     came = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -33,9 +32,8 @@ def asked(answer, frames=1):
                     connection.sendall(answer(data))
 
         threading.Thread(target=serve, daemon=True).start()
-        words = [listener.getsockname()[1], os.getpid(), 1, frames, BODY, 0, 0, 0, 100]
-        command = [subjects.load_generator(), *map(str, words)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        words = map(str, [listener.getsockname()[1], os.getpid(), 1, frames, BODY, 0, 0, 0, 100])
+        done = subprocess.run([subjects.load_generator(), *words], capture_output=True, text=True)
     return done.stderr or json.loads(done.stdout), len(came)
 
 
