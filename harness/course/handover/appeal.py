@@ -14,6 +14,7 @@ import textwrap
 from dataclasses import replace
 from pathlib import Path
 
+from harness.course.classes.records import lab_digest
 from harness.course.handover import archive, handin
 from harness.course.handover.archive import Member
 from harness.failures.failure import NotJudged
@@ -21,8 +22,7 @@ from harness.grading import report
 from harness.grading.judge import grade_target
 from harness.grading.request import Request, asked, one_test, parse
 from harness.grading.scoring import FAILED, Grade
-from harness.lab import command_line, parts, programs, seed
-from harness.lab.chapters import ROOT
+from harness.lab import command_line, programs, seed
 from harness.lab.target import Target, WrongUsage, as_typed, named, setting
 from harness.server import build
 from harness.student import replay
@@ -101,16 +101,15 @@ def _now(found: Grade) -> str:
 
 
 def _versions() -> dict[str, str]:
-    """The versions of the lab and of the machine that graded. That of the lab is a hash of the
-    files that decide a grade: equal for a clone, a handout and an unpacked copy."""
-    kept = [archive.member(str(path.relative_to(ROOT)), path) for path in parts.deciding()]
+    """The versions of the lab and of the machine that graded. That of the lab is a hash: equal for
+    a clone, a handout and an unpacked copy."""
     uname = os.uname()
     try:
         compiler = programs.answer([*build.find_compiler(), "--version"], SECONDS).stdout
     except build.NoCompiler as error:
         compiler = str(error)
     return {
-        "lab": archive.digest(kept)[:16],
+        "lab": lab_digest()[:16],
         "compiler": compiler.partition("\n")[0],
         "kernel": f"{uname.sysname} {uname.release} {uname.machine}",
         "libc": " ".join(platform.libc_ver()),
