@@ -44,18 +44,6 @@ TRACE = {
     "student/replay.py": "runs the failed claim again",
     "student/trace": "draws the timeline",
 }
-<<<<<<< HEAD
-=======
-# What `make class BENCH=` reads besides, to measure a server beside the solution.
-BENCH = {
-    "student/__init__.py": "makes it a package",
-    "student/bench/__init__.py": "makes it a package",
-    "student/bench/alone.py": "measures one server once",
-    "student/bench/measure.py": "starts the server, asks it and ends it",
-    "student/bench/redis_benchmark.py": "asks the server of chapter 12",
-    "student/bench/subjects.py": "what is asked, and the command of a server",
-}
->>>>>>> main
 HANDOUT = "README.md"  # of chapters/NN-name: says in which file a TODO is
 _NUMBERED = re.compile(r"(?:test_)?(\d\d)_")
 
