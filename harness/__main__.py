@@ -33,7 +33,7 @@ COMMANDS = {
     "appeal": "course.handover.appeal",
     "class": "course.classes.command",
     "similar": "course.similarity.command",
-    "export": "course.exports.command",
+    "export": "course.export",
     "gradescope": "course.gradescope.command",
     "site": "course.site",
     "mutants": "authors.mutants.command",

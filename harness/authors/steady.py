@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.course.exports.result import what_happened
+from harness.course.export import what_happened
 from harness.lab import command_line
 from harness.lab.chapters import CHAPTERS, ROOT, find
 from harness.lab.numbers import is_whole

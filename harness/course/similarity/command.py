@@ -10,15 +10,14 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness.course.classes import labels, submissions, unpack
-from harness.course.classes.labels import Class
-from harness.course.classes.progress import fitted
-from harness.course.classes.submissions import Submission
+from harness.course.classes import submissions, unpack
+from harness.course.classes.command import RECIPES
+from harness.course.classes.submissions import Submission, fitted, shown
 from harness.course.similarity import page
 from harness.course.similarity.fingerprints import given
 from harness.course.similarity.pairs import Comparison, Pair, compare
 from harness.lab import command_line, files, sources
-from harness.lab.chapters import find
+from harness.lab.chapters import Chapter, find
 from harness.lab.target import WrongUsage, as_typed, setting
 from harness.lab.units import MIB
 from harness.server import scratch
@@ -32,10 +31,6 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--chapter", metavar="NN", default=setting("CH"), help="which chapter")
     parser.add_argument(
         "--submissions", metavar="PATH", default=setting("SUB"), help="a directory of submissions"
-    )
-    anonymous = setting("ANON") not in (None, "0")
-    parser.add_argument(
-        "--anonymous", action="store_true", default=anonymous, help="numbers for names"
     )
     return parser.parse_args(arguments)
 
@@ -52,12 +47,12 @@ def run(options: argparse.Namespace) -> int:
         raise WrongUsage(f"which chapter? For instance: {EXAMPLE}")
     if not options.submissions:
         raise WrongUsage(f"which submissions? For instance: {EXAMPLE}")
+    if setting("ANON"):
+        raise WrongUsage(f"ANON= is gone: {RECIPES['ANON']}")
     chapter = find(options.chapter)
     found, others = submissions.find(Path(options.submissions).expanduser())
-    of = labels.of(chapter, labels.RESULTS, [one.name for one in found], options.anonymous)
-    texts, left_out = read(found, of)
-    if not options.anonymous:
-        left_out |= dict.fromkeys(others, "There is a hand-in of this name.")
+    texts, left_out = read(found, chapter)
+    left_out |= dict.fromkeys(others, "There is a hand-in of this name.")
     if len(texts) < 2:
         raise WrongUsage(_too_few(options.submissions, left_out))
     known = given(chapter)
@@ -66,16 +61,14 @@ def run(options: argparse.Namespace) -> int:
     print(f"chapter {chapter.number}: {summary}\n")
     print("\n".join(table(comparison, left_out)))
     notes = _notes(comparison, left_out)
-    written = _write(of, summary, texts, comparison, known, notes)
+    written = _write(chapter, summary, texts, comparison, known, notes)
     print(f"\n  the page: {as_typed(written)}")
-    if of.key:
-        print(f"  the names: {as_typed(of.key)}; do not publish it")
     return 0
 
 
 def _too_few(directory: str, left_out: dict[str, str]) -> str:
     """What is wrong, with one reason why."""
-    reasons = [f"; for instance {labels.shown(name)}: {why}" for name, why in left_out.items()]
+    reasons = [f"; for instance {shown(name)}: {why}" for name, why in left_out.items()]
     return f"SUB={directory}: two or more submissions are needed{''.join(reasons[:1])}"
 
 
@@ -96,7 +89,7 @@ def _notes(comparison: Comparison, left_out: dict[str, str]) -> list[str]:
 
 
 def _write(
-    of: Class,
+    chapter: Chapter,
     summary: str,
     texts: dict[str, dict[str, str]],
     comparison: Comparison,
@@ -104,10 +97,10 @@ def _write(
     notes: list[str],
 ) -> Path:
     """Writes the page. Returns its path."""
-    target = command_line.BUILD / "similar" / of.top.name / "similar.html"
-    given = sources.files(of.chapter.chapter_dir)
+    target = command_line.BUILD / "similar" / chapter.number / "similar.html"
+    given = sources.files(chapter.chapter_dir)
     lines = [line for path in given for line in path.read_text().splitlines()]
-    title = f"Chapter {of.chapter.number}: which submissions share more than the skeleton explains"
+    title = f"Chapter {chapter.number}: which submissions share more than the skeleton explains"
     text = page.render(title, f"{summary}.", texts, comparison, known, lines, notes)
     files.write(target, text.encode("utf-8", "replace"))
     return target
@@ -120,24 +113,25 @@ MOST_BYTES = 2 * MIB  # of C in one submission; a solution has at most 100 KiB
 Files = dict[str, str]
 
 
-def read(found: list[Submission], of: Class) -> tuple[dict[str, Files], dict[str, str]]:
-    """The submissions by label, file name to text; and why others are left out, by label."""
+def read(
+    found: list[Submission], chapter: Chapter
+) -> tuple[dict[str, Files], dict[str, str]]:
+    """The submissions by name, file name to text; and why others are left out, by name."""
     texts: dict[str, Files] = {}
     left_out: dict[str, str] = {}
-    for one in sorted(found, key=lambda one: of.label(one.name)):
-        label = of.label(one.name)
+    for one in found:
         try:
-            texts[label] = _texts(one, of)
+            texts[one.name] = _texts(one, chapter.slug)
         except unpack.Unusable as error:
-            left_out[label] = str(error)
+            left_out[one.name] = str(error)
         except OSError as error:
-            left_out[label] = f"It cannot be read: {error.strerror or 'a fault of the machine'}."
+            why = error.strerror or "a fault of the machine"
+            left_out[one.name] = f"It cannot be read: {why}."
     return texts, left_out
 
 
-def _texts(one: Submission, of: Class) -> Files:
+def _texts(one: Submission, chapter: str) -> Files:
     """Raises Unusable, OSError."""
-    chapter = of.chapter.slug
     with scratch.directory("similar-") as place:
         top = place / "sources"
         chosen = submissions.latest(one.places, chapter)
