@@ -32,8 +32,6 @@ from harness.claims.scenarios.exchanges import (
     words,
 )
 from harness.claims.scenarios.many_clients import served
-from harness.claims.scenarios.waiting import every_end
-from harness.claims.scenarios.waiting_states import FLOW_STATES, TIMER_STATES
 from harness.client import length_framing
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import KIB, MIB
@@ -138,14 +136,7 @@ def test_11_steady_reader(launch, rng):
 # 11.6 calls
 
 
-@claim("11.6", points=4, cli=True, native=True, needs="io_uring", refusals=True)
-def test_11_every_state_and_each_end(launch, rng):
-    """With the ring, in each state in which it waits, a client that closes, resets, half-closes or
-    does nothing is forgotten or served."""
-    every_end(launch, rng, (*TIMER_STATES, *FLOW_STATES), ways=(RING,))
-
-
-@claim("11.6", points=3, cli=True, native=True, needs="io_uring")
+@claim("11.6", points=7, cli=True, native=True, needs="io_uring")
 def test_11_accepts_in_batches(launch, rng):
     """200 clients that wait in the backlog are served with less than a ring call for 6 of them."""
     server = launch((*RING, *ONE_LOOP))
