@@ -28,7 +28,7 @@ from harness.lab.chapters import ROOT
 from harness.lab.target import Target, WrongUsage, as_typed, named, setting
 from harness.server import build
 from harness.student import replay
-from harness.student.trace import page, screen, timeline
+from harness.student.trace import page, rows, timeline
 
 PLACE = command_line.BUILD / "appeal"
 # Where results of grades are: those of one, and those of a class.
@@ -75,7 +75,7 @@ FILES = {
     "result.json": "the result of that grade: points, and each failure as text",
     "again.json": "the result of the test when this file was made",
     "failure.txt": "what a student reads of it",
-    "trace.html": "the same run as a picture: open it in a browser",
+    "trace.html": "the same run as a page: open it in a browser",
     "trace.txt": "the same run as text, call by call",
     "versions.json": "of lab, compiler, kernel, libc, Python, valgrind",
 }
@@ -123,7 +123,7 @@ def _evidence(
     texts = {"failure.txt": f"{said}\n", "versions.json": _json(versions())}
     if seen is not None and found.outcomes:
         texts["trace.html"] = page.render(identity, found.outcomes[0].verdict, said, seen)
-        texts["trace.txt"] = screen.render(seen, screen.WIDTH, sys.maxsize) + "\n"
+        texts["trace.txt"] = rows.render(seen, rows.WIDTH, sys.maxsize) + "\n"
     members = [Member(name, text.encode("utf-8", "replace")) for name, text in texts.items()]
     return [*members, Member("again.json", result)]
 
