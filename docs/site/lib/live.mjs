@@ -17,7 +17,7 @@ export function place(kind, name, words) {
 // What a page of make trace says and shows. Its reader does not have the server that commands name.
 function timeline(name, words) {
   const page = read(`docs/timelines/${name}.html`);
-  const said = page.match(/<pre>.*?<\/pre>/s)[0].replace(/ DIR=\S+/g, "");
+  const said = page.match(/<pre>.*?<\/pre>/s)[0].replace(/ DIR=[^\s<]+/g, "");
   const table = page.match(/<!-- timeline -->\n(.*)\n<!-- end/s)[1].replace(/ id="marked"/, "");
   return joined([
     `<div class="live" v-pre><p>${spans(words.timeline)}</p>`,

@@ -51,8 +51,8 @@ pre {{ font: 12px/1.45 ui-monospace, monospace; overflow-x: auto; }}
 <h2>At the end</h2>
 <ul>{ending}</ul>
 <p><a href="#marked">Where it failed</a>, or what was repeated most. Click on a line with a dotted
-edge to see its bytes. <span class="bytes">&emsp;&emsp;&emsp;</span> bytes that were sent and not read
-yet; read and not sent back yet; on their way back.</p>
+edge to see its bytes. <span class="bytes">&emsp;&emsp;&emsp;</span> bytes that were sent and not
+read yet; read and not sent back yet; on their way back.</p>
 <!-- timeline -->
 {table}
 <!-- end of the timeline -->

@@ -57,8 +57,8 @@ class Levels(NamedTuple):
 
 @dataclass
 class Ready:
-    """What a wait was for, of one descriptor: its lane and name, its interest, and what was reported
-    of it, as words: "input", "input and output", "input, end of input and a hang-up"."""
+    """What a wait was for, of one descriptor: its lane and name, its interest, and what was
+    reported of it, as words: "input", "input and output", "input, end of input and a hang-up"."""
 
     lane: int | None
     name: str

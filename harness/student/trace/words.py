@@ -162,4 +162,3 @@ def mark(event: Event) -> str:
     if event.what in OUTPUTS:
         return "w"
     return {"close": "c"}.get(event.what, "a" if event.what in ACCEPTS else "*")
-
