@@ -162,7 +162,6 @@ def test_03_replies_come_at_once(launch, rng):
 
 def _replies_soon(client, rng) -> None:
     """The client is answered at once by a server that keeps the clock of the machine."""
-    __tracebackhide__ = True
     for _ in range(3):  # a busy machine can be slow once, but not three times
         times = []
         for _ in range(9):
@@ -249,7 +248,6 @@ def test_03_reads_only_the_ready(server, rng):
 
 def _calls(server, client, rng) -> tuple[int, int]:
     """How many read and write calls the server makes for some requests."""
-    __tracebackhide__ = True
     before = server.process.calls()
     for _ in range(REQUESTS):
         ping(client, rng)

@@ -367,7 +367,6 @@ def test_04_memory_that_is_refused_loses_none(launch, rng):
 
 def _in_vain(server, body: bytes) -> None:
     """The frame is echoed, or its connection is closed: a server may need no more memory for it."""
-    __tracebackhide__ = True
     client = server.connect("needs memory")
     try:
         client.exchange(length_framing.encode(body), [body])
@@ -422,7 +421,6 @@ def test_04_declared_length_costs_no_memory(server, rng):
 
 def _asked_for(server, before: int, limit: int, when: str) -> int:
     """What the server has requested, used or not; at most `limit` more than before."""
-    __tracebackhide__ = True
     now = server.process.reserved_bytes()
     if now - before > limit:
         text = f"{when}, the server has requested {(now - before) / MIB:,.0f} MiB, used or not"

@@ -120,7 +120,6 @@ def test_07_sleeps_until_the_first_timer(launch):
 
 
 def _sleeps(server, when: str) -> None:
-    __tracebackhide__ = True
     until_asleep(server)
     few_waits(server, when, "timer-timeout")
 

@@ -57,7 +57,6 @@ def test_08_max_conns_wait_in_the_backlog(launch, rng):
 
 def _expect_to_wait(server, served: list[Client], waiting: list[Client], rng) -> None:
     """Checks that no waiting client has been answered, after enough iterations to answer it."""
-    __tracebackhide__ = True
     for client in served:
         ping(client, rng)
         ping(client, rng)
@@ -117,7 +116,6 @@ def _expect_turned_away(server, rng, hint: str = "turned-away", before: int = 0)
 
     `before`: for so many milliseconds at most there was no descriptor already.
     """
-    __tracebackhide__ = True
     began = server.clock.now_ms
     waiting = [server.connect("waits") for _ in range(WAITING)]
     body = words(rng, 8)
@@ -135,7 +133,6 @@ def _expect_turned_away(server, rng, hint: str = "turned-away", before: int = 0)
 
 def _expect_nobody_is(server, waiting: list[Client], began: float, ms: int, hint: str) -> None:
     """Checks that none of these has been turned away until `ms` after `began`."""
-    __tracebackhide__ = True
     server.conversation.note("the grader", "watches the waiting clients")
     server.clock.advance(1)  # the server waits with a time limit now
     pass_until(server, began, ms - MOMENT_MS if server.clock.ours else MACHINES_MS)
@@ -147,7 +144,6 @@ def _expect_nobody_is(server, waiting: list[Client], began: float, ms: int, hint
 
 def _until_turned_away(server, last: Client, began: float, hint: str) -> None:
     """The last of those that wait is closed in time: goes to the moment when that happens."""
-    __tracebackhide__ = True
     server.clock.advance(1)
     for late in range(0, LATE_MS + 1, TRY_MS):
         pass_until(server, began, REFUSE_MS + late)

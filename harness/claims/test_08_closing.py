@@ -68,7 +68,6 @@ def test_08_replies_arrive_whatever_follows(launch, rng):
 
 def _expect_thrown_away(server) -> None:
     """What a client sends after the FIN of the server is taken, however much it is."""
-    __tracebackhide__ = True
     client = server.connect("goes on")
     client.send(_TOO_LONG[client.framing])
     client.expect_eof()
@@ -86,7 +85,6 @@ def _descriptors(server) -> int:
 
 def _read_while_sending(client: Client, rest: bytes, bodies: list[bytes]) -> None:
     """Replies in front of what nobody reads any more; that this is refused at last, is no fault."""
-    __tracebackhide__ = True
     replies = Replies(bodies, client.framing)
     left = memoryview(rest)
     while replies.missing:
@@ -97,7 +95,6 @@ def _read_while_sending(client: Client, rest: bytes, bodies: list[bytes]) -> Non
 
 def _expect_descriptors(server, goal: int, otherwise: str) -> None:
     """Checks that `goal` descriptors or fewer are open, or soon are."""
-    __tracebackhide__ = True
     text = f"after {server.patience.seconds:g} s {otherwise}"
     if not soon(server, lambda: server.process.descriptors().total <= goal):
         raise Failure(text, hint="linger")
@@ -106,7 +103,6 @@ def _expect_descriptors(server, goal: int, otherwise: str) -> None:
 def _until_nearly_over(server, began: float, open_ones: int, who: str) -> None:
     """A moment before the time of a peer is over, which began at `began`, so many descriptors are
     open. With the clock of the machine it is some seconds before."""
-    __tracebackhide__ = True
     server.clock.advance(1)  # the server waits with a time limit now
     pass_until(server, began, LINGER_MS - MOMENT_MS if server.clock.ours else EARLY_MS)
     closed = server.process.descriptors().total < open_ones
@@ -117,7 +113,6 @@ def _until_nearly_over(server, began: float, open_ones: int, who: str) -> None:
 
 def _until_over(server, began: float, open_ones: int, who: str, most_ms: int = LINGER_MS) -> None:
     """When the time of a peer is over, no more descriptors than so many are open."""
-    __tracebackhide__ = True
     pass_until(server, began, most_ms + LATE_MS)
     text = f"{LATE_MS} ms after the {most_ms:,} ms of a peer that makes no progress {who}"
     if not soon(server, lambda: server.process.descriptors().total <= open_ones):
@@ -149,7 +144,6 @@ def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
 
 def _expect_given_up(launch) -> None:
     """A client whose own alarms ring is given up when it takes nothing for 5 s."""
-    __tracebackhide__ = True
     server = launch(("--high-water", str(HIGH)), framing=MESSAGES, clock=True)
     base = _descriptors(server)
     client = server.connect("has alarms", rcvbuf=SMALL_WINDOW)
@@ -218,7 +212,6 @@ def test_08_slow_reader_gets_everything(launch, rng):
 
 def _read_slowly(server, client: Client, replies: Replies) -> None:
     """Reads all replies, with two pauses that are nearly too long."""
-    __tracebackhide__ = True
     for left in (replies.missing - TAKEN_AT_ONCE, 0):
         server.clock.settle()
         pause = PAUSE_MS if server.clock.ours else MACHINES_PAUSE_MS

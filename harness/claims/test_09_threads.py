@@ -98,7 +98,6 @@ def test_09_every_loop_gets_its_share(launch):
 
 def _is_served_by(client: Client, index: int) -> None:
     """Checks that the loop `index` still serves the client."""
-    __tracebackhide__ = True
     found = who(client)
     if found != index:
         text = f"a client that loop {index} has served is served by loop {found} now"
@@ -152,7 +151,6 @@ def test_09_idle_memory_and_loops(launch):
 
 
 def _bytes_of_an_idle_client(launch, loops: int) -> float:
-    __tracebackhide__ = True
     server = launch(("--threads", str(loops)), framing=MESSAGES)
     text = f"connects {MANY_LOOPS + IDLE_CLIENTS:,} clients; each of them asks WHO"
     server.conversation.note("the grader", text)
@@ -169,7 +167,6 @@ def _bytes_of_an_idle_client(launch, loops: int) -> float:
 
 def _loops_of(streams: list[Stream]) -> set[int]:
     """Each client asks WHO. Returns the replies."""
-    __tracebackhide__ = True
     for stream in streams:
         stream.send_all(length_framing.encode(request(WHO, 1)))
     size = len(length_framing.encode(reply(WHO, 1, OK, bytes(4))))
@@ -200,7 +197,6 @@ def test_09_stats_of_all_loops(launch):
 def _expect_stats(server, client: Client, connections: int, frames: int) -> int:
     """Waits until STATS is as expected: a frame or a client that left may be counted a moment
     later. Returns the frames now."""
-    __tracebackhide__ = True
     found = (0, 0, 0)
 
     def as_due() -> bool:

@@ -105,7 +105,6 @@ def test_11_sends_are_short(launch, rng):
 def _frames_are_left(server, rng) -> None:
     """The output is at high water, frames are left, and FIN follows them. Then the client takes so
     much at once that several sends complete one after the other."""
-    __tracebackhide__ = True
     late = server.connect("late")
     owed = owe_bytes(late, rng, HIGH_WATER - FILLED)
     size = len(length_framing.encode(owed[0]))
@@ -337,7 +336,6 @@ def test_11_without_io_uring(launch, run, rng):
 
 def _expect_reason(argv) -> None:
     """Checks that the server ends with status 1 and a line on stderr where io_uring is missing."""
-    __tracebackhide__ = True
     process, ended = run_to_its_end(argv, ring=False)
     if ended is None:
         text = "io_uring is refused, but with --io uring the server keeps running"
