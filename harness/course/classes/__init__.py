@@ -2,7 +2,6 @@
 
     submissions.py   what was handed in, and which hand-in counts
     unpack.py        a hand-in as plain files in a directory of ours
-    extract.py       unpacks one archive, in a process with limits
     labels.py        the name or the number of a submission, and its places
     records.py       the result of one submission, whether it is still valid; the table of points
     unit.py          grades one submission, in a process of its own

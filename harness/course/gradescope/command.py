@@ -52,10 +52,7 @@ HERE = Path(__file__).parent
 TAKEN = (
     "LICENSE",
     "harness/find-python.sh",
-    *(
-        f"harness/course/classes/{name}.py"
-        for name in ("__init__", "extract", "submissions", "unpack")
-    ),
+    *(f"harness/course/classes/{name}.py" for name in ("__init__", "submissions", "unpack")),
 )
 
 
