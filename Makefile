@@ -123,8 +123,8 @@ help:
 ##    make bench             all solutions beside libuv, libevent and libev;
 ##      CH=04                your server instead, or SERVER='cmd {port}';
 ##      ROWS=abc N=3         some rows, in 3 rounds; CORES=1 on one core
-##      PLOT=1               draws curves, too; PLOT=frames,polite some of them
-##    make setup BENCH=1     installs these libraries, matplotlib and Graphviz
+##      PLOT=1               draws the tables, too
+##    make setup BENCH=1     installs these libraries, and Graphviz
 ##
 ##  The documents as a web site
 ##    make site              builds it in build/site (REPO=url, BASE=/path/)

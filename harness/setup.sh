@@ -87,8 +87,6 @@ if [ -n "$LAB_BENCH" ]; then
     includes uv.h || need "make bench" libuv1-dev libuv-devel libuv
     includes event2/event.h || need "make bench" libevent-dev libevent-devel libevent
     includes ev.h || includes libev/ev.h || need "make bench" libev-dev libev-devel libev
-    imports matplotlib || need "make bench PLOT=1" \
-        python3-matplotlib python3-matplotlib python-matplotlib
     has dot || need "make pictures" graphviz graphviz graphviz
 fi
 if [ -n "$LAB_SITE" ]; then

@@ -107,10 +107,12 @@ def test_05_partial_fixed_frame_is_dropped(launch, rng):
         client.expect_closed_after(bodies)
 
 
-@claim("05.1", points=1, cli=True)
-def test_05_refuses_wrong_options(run, launch, inherited):
-    """An unknown framing or app, and rpc without length framing, end it with status 2."""
-    launch()  # a server that refuses every command line must not pass
+@claim("05.1", points=2, cli=True, hints=FIXED)
+def test_05_refuses_wrong_options(run, launch, rng, inherited):
+    """An unknown framing or app, rpc without length framing, and a part of an option's name end it
+    with status 2; a value follows = or a space."""
+    server = launch(("--app=echo",), framing=Fixed(4))  # one that refuses all must not pass
+    echo(server.connect(), rng.randbytes(4))
     sizes = ("0", "1048577", "", "-1", "12x", "99999999999999999999")
     wrong = (
         *(("--framing", framing) for framing in ("", "lines", "fixed", "length:4")),
@@ -122,13 +124,6 @@ def test_05_refuses_wrong_options(run, launch, inherited):
     )
     for options in wrong[::3] if inherited else wrong:
         expect_failed_start([*run.argv, *options], 2, "usage")
-
-
-@claim("05.1", points=1, cli=True, hints=FIXED)
-def test_05_options_by_their_whole_name(run, launch, rng):
-    """An option is taken by its whole name, with = or a space, and refused by a part of it."""
-    server = launch(("--app=echo",), framing=Fixed(4))
-    echo(server.connect(), rng.randbytes(4))
     for number, (name, value) in enumerate(SHORTENED.items()):
         part = f"--{name[: rng.randrange(1, len(name))]}"
         given = [f"{part}={value}"] if number % 2 else [part, value]

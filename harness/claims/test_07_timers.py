@@ -7,7 +7,7 @@ found, however busy the machine is. One claim, in test_07_costs.py, keeps the ma
 from __future__ import annotations
 
 from harness.claims.marker import GONE, claim
-from harness.claims.scenarios.exchanges import ask, expect_failed_start, words
+from harness.claims.scenarios.exchanges import ask, words
 from harness.claims.scenarios.rpc_talk import echo_text, expect_in_any_order
 from harness.claims.scenarios.timed import (
     DAY,
@@ -19,7 +19,6 @@ from harness.claims.scenarios.timed import (
     expect_nothing_until,
     pass_until,
 )
-from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.messages import (
     AFTER,
@@ -27,10 +26,8 @@ from harness.client.messages import (
     CANCEL,
     CANCELLED,
     EVERY,
-    MALFORMED,
     MESSAGES,
     NO_TIMER,
-    NONE,
     OK,
     RESET,
     after,
@@ -41,7 +38,7 @@ from harness.client.messages import (
     rung,
     rung_again,
 )
-from harness.failures.failure import NotJudged, meaning
+from harness.failures.failure import meaning
 from harness.server.waiting.clock import Start
 
 FAR = 60_000  # ms: nobody waits for it
@@ -75,7 +72,7 @@ def expect_cancelled(client: Client, cmd: int, seq: int) -> None:
 # 07.1 sift
 
 
-@claim("07.1", points=4, cli=True, hints=RINGS)
+@claim("07.1", points=8, cli=True, hints=RINGS)
 def test_07_earlier_timer_rings_first(launch, rng):
     """Of two AFTERs the one with the earlier deadline is answered first, and none too early."""
     server = launch(framing=MESSAGES, clock=True)
@@ -88,20 +85,7 @@ def test_07_earlier_timer_rings_first(launch, rng):
     echo_text(client)
 
 
-@claim("07.1", points=2, cli=True, hints=dict.fromkeys((*WRONG, *LOST), "beyond-the-message"))
-def test_07_messages_cut_short(launch):
-    """AFTER, EVERY, CANCEL and RESET that are cut anywhere, or too long, are malformed."""
-    client = launch(framing=MESSAGES).connect()
-    for body in (after(7, FAR, b"abc"), every(7, FAR, 3, b"abc"), cancel(7, 1), reset(7, 1, 5, 1)):
-        cmd = body[0]
-        for size in range(8, len(body)):
-            ask(client, body[:size], reply(cmd, 7, MALFORMED))
-        ask(client, body + b"\0", reply(cmd, 7, MALFORMED))
-        ask(client, body[:7], reply(cmd, NONE, MALFORMED))
-    echo_text(client)
-
-
-@claim("07.1", points=2, cli=True)
+@claim("07.1", points=3, cli=True)
 def test_07_arguments_that_make_no_sense(launch):
     """A time below 0 ms (for EVERY below 1 ms) and a count below 1 are bad arguments."""
     client = launch(framing=MESSAGES).connect()
@@ -113,32 +97,6 @@ def test_07_arguments_that_make_no_sense(launch):
         ask(client, every(1, FAR, count, b"x"), reply(EVERY, 1, BAD_ARGUMENT))
     ask(client, after(1, 0, b"x"), rung(1, b"x"))
     echo_text(client)
-
-
-@claim("07.1", points=2, cli=True, hints=dict.fromkeys((*WRONG, *LOST), "alarm-seq"))
-def test_07_a_seq_is_of_its_connection(launch):
-    """A seq in use is refused on its own connection only; CANCEL on the others does not know it."""
-    server = launch(framing=MESSAGES)
-    one, other = server.connect(), server.connect()
-    for seq in (5, 0, -1):
-        one.send_frame(after(seq, FAR, b"far"))
-        ask(one, after(seq, 0, b"again"), reply(AFTER, seq, BAD_ARGUMENT))
-        ask(one, every(seq, 1, 2, b"again"), reply(EVERY, seq, BAD_ARGUMENT))
-        ask(other, cancel(9, seq), reply(CANCEL, 9, NO_TIMER))
-        ask(other, reset(9, seq, 1, 1), reply(RESET, 9, NO_TIMER))
-        ask(other, after(seq, 10, b"mine"), rung(seq, b"mine"))
-    for cmd in (CANCEL, RESET):
-        body = cancel(9, 6) if cmd == CANCEL else reset(9, 6, 1, 1)
-        ask(one, body, reply(cmd, 9, NO_TIMER))
-    echo_text(one)
-
-
-@claim("07.1", points=1, chapters="07", cli=True)
-def test_07_refuses_wrong_options(run):
-    """Times that are not numbers from 0 to 2,147,483,647 are refused with status 2."""
-    for option in ("--idle-timeout", "--frame-timeout"):
-        for given in ("=-1", "=x", "=", "=5s", "=2147483648", "=99999999999", ""):
-            expect_failed_start([*run.argv, option + given], 2, "usage")
 
 
 # 07.2 take_out
@@ -165,7 +123,7 @@ def test_07_cancel(launch):
 # 07.3 timers_run
 
 
-@claim("07.3", points=3, cli=True, hints=EVERY_HINTS)
+@claim("07.3", points=4, cli=True, hints=EVERY_HINTS)
 def test_07_every_rings_count_times(launch, rng):
     """EVERY is answered `count` times, `ms` apart, with an index that starts at 0; then its seq is
     free."""
@@ -198,7 +156,7 @@ def _ends_beside_another(server, client: Client) -> None:
         expect_at(server, client, rings, began, 10 * (index + 1))
 
 
-@claim("07.3", points=2, cli=True, hints=OWED)
+@claim("07.3", points=4, cli=True, hints=OWED)
 def test_07_half_close_with_alarms_owed(launch):
     """A client that half-closes gets all its delayed replies, then it is closed."""
     server = launch(framing=MESSAGES, clock=True)
@@ -213,15 +171,7 @@ def test_07_half_close_with_alarms_owed(launch):
     client.expect_eof()
 
 
-@claim("07.3", points=1, cli=True, refusals=True)
-def test_07_frame_too_long_ends_alarms(launch):
-    """A frame that is too long ends the connection, whatever alarms are still set."""
-    client = launch(framing=MESSAGES).connect()
-    client.send(length_framing.encode(after(1, FAR, b"x")) + length_framing.TOO_LONG)
-    client.expect_eof()
-
-
-@claim("07.3", points=2, cli=True, hints=RINGS)
+@claim("07.3", points=4, cli=True, hints=RINGS)
 def test_07_ten_thousand_alarms(launch):
     """10,000 AFTERs of the same ms are answered in the order in which they were sent."""
     server = launch(framing=MESSAGES, clock=True)
@@ -237,7 +187,7 @@ def test_07_ten_thousand_alarms(launch):
 # 07.4 timer_reset
 
 
-@claim("07.4", points=3, cli=True, hints=RESETS)
+@claim("07.4", points=4, cli=True, hints=RESETS)
 def test_07_reset(launch):
     """RESET moves an alarm forward or back, counted from now or from when it was set."""
     server = launch(framing=MESSAGES, clock=True)
@@ -272,24 +222,10 @@ def _set_long_ago(server, client: Client) -> float:
     return began
 
 
-@claim("07.4", points=1, cli=True, hints=RINGS)
-def test_07_reset_that_is_refused(launch):
-    """RESET of an unknown seq gets status 6; a negative time gets status 3."""
-    client = launch(framing=MESSAGES).connect()
-    ask(client, reset(4, 1, 5, 1), reply(RESET, 4, NO_TIMER))
-    client.send_frames([after(1, FAR, b"x"), every(2, FAR, 2, b"y")])
-    for which, ms, from_now in ((1, -1, 1), (2, 0, 1), (1, 5, 2), (1, 5, -1), (2, -5, 0)):
-        ask(client, reset(4, which, ms, from_now), reply(RESET, 4, BAD_ARGUMENT))
-    client.send_frame(reset(4, 1, 0, 1))
-    client.expect_frames([reply(RESET, 4, OK), rung(1, b"x")])
-    ask(client, reset(4, 1, 5, 1), reply(RESET, 4, NO_TIMER))
-    echo_text(client)
-
-
 # 07.5 timers_timeout
 
 
-@claim("07.5", points=1, cli=True, hints=RINGS)
+@claim("07.5", points=2, cli=True, hints=RINGS)
 def test_07_an_hour_and_the_longest_time(launch):
     """An alarm rings after exactly an hour, and after 2,147,483,647 ms, which are 24.8 days."""
     server = launch(framing=MESSAGES, clock=True)
@@ -355,31 +291,3 @@ def _rings_over_the_wrap(launch, wrap: int, idle_ms: int) -> None:
     expect_at(server, client, [rung(1, b"over it")], began, 2 * MINUTE)
     expect_at(server, client, ticks[2:], began, 3 * TICK_MS)
     expect_closed_at(server, client, began + 3 * TICK_MS, idle_ms)
-
-
-@claim(
-    "07.5",
-    points=1,
-    cli=True,
-    hints=dict.fromkeys((*LOST, "timer-early", "timer-late"), "timer-clock"),
-)
-def test_07_server_whose_time_of_day_is_set(launch):
-    """Alarms keep their time when the time of day is set an hour back, or forward."""
-    server = launch(framing=MESSAGES, clock=True)
-    client = server.connect()
-    with meaning(RINGS):  # it is not set
-        _rings_over_a_jump(server, client, 0)
-    for hours in (-1, 1):
-        _rings_over_a_jump(server, client, hours)
-
-
-def _rings_over_a_jump(server, client: Client, hours: int) -> None:
-    __tracebackhide__ = True
-    began = server.clock.now_ms
-    client.send_frame(after(1, 10 * MINUTE, b"ring"))
-    echo_text(client)
-    if not server.clock.ours:
-        raise NotJudged("this server has a clock of its own: nobody can set its time of day")
-    pass_until(server, began, MINUTE)
-    server.clock.jump(hours * HOUR)
-    expect_at(server, client, [rung(1, b"ring")], began, 10 * MINUTE)

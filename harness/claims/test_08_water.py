@@ -18,14 +18,7 @@ from harness.claims.scenarios.cost import (
     no_cpu,
     steady_reader,
 )
-from harness.claims.scenarios.exchanges import (
-    SMALL_WINDOW,
-    ask,
-    burst,
-    connect_narrow,
-    expect_failed_start,
-    ping,
-)
+from harness.claims.scenarios.exchanges import SMALL_WINDOW, ask, burst, connect_narrow, ping
 from harness.claims.scenarios.greedy import Silent
 from harness.client import length_framing
 from harness.client.client import Client
@@ -60,15 +53,6 @@ TEMPOS = (
 # Messages of 4 bytes, so that the 256 messages of a budget are a small part of a read of 256 KiB.
 SHORTEST, SHORTEST_ANSWER = b"", reply(NONE, NONE, MALFORMED)
 SHORT_MESSAGES = 4 * MIB
-
-WRONG_USAGE = (
-    *("--quota=5", "--quota=5/", "--quota=/5", "--quota=0/5", "--quota=5/0", "--quota=-1/5"),
-    *("--quota=5/x", "--quota=5/5/5", "--quota= 5/5", "--quota=5/2147483648", "--quota="),
-    *("--high-water=0", "--high-water=-1", "--high-water=x", "--high-water=1k", "--high-water="),
-    *("--low-water=-1", "--low-water=x", "--low-water=", "--low-water=1048577"),
-    *("--max-conns=0", "--max-conns=-1", "--max-conns=x", "--max-conns=2.5", "--max-conns="),
-    *("--grace=-1", "--grace=x", "--grace=", "--grace=2147483648"),
-)
 
 # What a general hint means in a claim, see marker.claim.
 WATER = dict.fromkeys((*MUTE, "memory-grows"), "water-marks")
@@ -225,18 +209,3 @@ def test_08_calls_of_steady_clients(launch, rng):
         if calls > STEADY_FRAMES // FRAMES_A_CALL:
             text = f"{STEADY_FRAMES:,} frames of a client that takes its replies {tempo} were read "
             raise Failure(f"{text}and sent with {calls:,} calls", hint="calls-cost-nothing")
-
-
-@claim("08.3", points=2, chapters="08", cli=True, hints={"extra-bytes": "quota-kept"})
-def test_08_refuses_wrong_options(launch, run):
-    """Wrong quotas, marks, numbers and times are refused with status 2; a right quota holds."""
-    for option in WRONG_USAGE:
-        expect_failed_start([*run.argv, option], 2, "usage")
-    expect_failed_start([*run.argv, "--low-water=6", "--high-water=5"], 2, "usage")
-    burst(launch(("--low-water=5", "--high-water=5")).connect(), [b"right"])
-    server = launch(("--quota=1/60000", "--max-conns=1"))
-    client = server.connect()
-    burst(client, [b"right"])
-    client.send_frame(b"over the quota")
-    until_asleep(server)
-    client.expect_nothing_yet()

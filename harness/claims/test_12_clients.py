@@ -9,15 +9,12 @@ from __future__ import annotations
 from harness.claims.marker import claim
 from harness.claims.scenarios.differential import Pair, compare
 from harness.claims.scenarios.redis_commands import sequence
-from harness.claims.scenarios.redis_talk import ask, pipelined, talk
-from harness.client import resp
+from harness.claims.scenarios.redis_talk import ask, talk
 from harness.client.redis import client as others
 from harness.client.redis import here
 from harness.client.resp import OK, RESP
 from harness.failures.failure import Failure
 
-PIPED = 100_000  # commands
-PIPED_KEYS = 1_000
 PLAIN, PIPELINED = 1_000, 3_200  # commands of each test of redis-benchmark
 TESTS = "ping,set,get,incr,lpush,rpush,lpop,rpop,lrange,mset"
 # Its tests without -t, in their order. Then comes SADD, for which there is no type here.
@@ -71,26 +68,6 @@ def test_12_redis_cli(launch):
         left = left[len(due) + 1 :]
 
 
-@claim("12.2", points=1, native=True, needs="redis-cli")
-def test_12_redis_cli_pipe(launch):
-    """redis-cli --pipe sends 100,000 commands at once, and gets 100,000 replies and no error."""
-    server = launch(framing=RESP)
-    data = b"".join(
-        resp.command("SET", f"key:{number % PIPED_KEYS}", f"value:{number}")
-        for number in range(PIPED)
-    )
-    command = _command(server, "redis-cli", "--pipe", "--pipe-timeout", "60")
-    said = others.run(server, command, data)
-    if f"errors: 0, replies: {PIPED}" not in said.out:
-        last = (said.out + said.err).strip().splitlines()[-1:] or ["nothing"]
-        text = f"redis-cli --pipe sent {PIPED:,} commands, and printed last: {last[0]!r:.200}"
-        raise Failure(text, hint="others-pipe")
-    client = server.connect()
-    values = [f"value:{PIPED - PIPED_KEYS + number}".encode() for number in range(PIPED_KEYS)]
-    pairs = [(f"GET key:{number}", value) for number, value in enumerate(values)]
-    pipelined(client, [*pairs, ("DBSIZE", PIPED_KEYS)])
-
-
 @claim("12.2", points=1, native=True, needs="redis-benchmark", hints=KEYS)
 def test_12_redis_benchmark(launch):
     """redis-benchmark runs with one command in flight and with 16, and its keys are as they should
@@ -130,7 +107,7 @@ def test_12_redis_py(launch):
 @claim("12.5", points=1, needs="hiredis")
 def test_12_hiredis(launch):
     """A client made of hiredis works: pipelines, large values and arrays, messages."""
-    others.run_ours(launch(framing=RESP), "hiredis", others.hiredis_client("commands"))
+    others.run_ours(launch(framing=RESP), "hiredis", [str(here.hiredis_client())])
 
 
 @claim("12.7", points=2, needs="redis-server", hints=dict.fromkeys(WRONG, "redis-differs"))

@@ -16,7 +16,7 @@ from harness.claims.scenarios.redis_talk import (
     until,
 )
 from harness.client import resp
-from harness.client.resp import NO_KEY, NOT_AN_INTEGER, OK, QUEUED, RESP, Err, Simple, reply
+from harness.client.resp import NO_KEY, NOT_AN_INTEGER, OK, RESP, Err, Simple, reply
 from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
 
@@ -28,7 +28,6 @@ HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 
 EXPIRING, EXPIRING_BYTES = 80, 256 * KIB
 KEPT_BYTES = 4 * MIB  # after their end
-LOOK_UPS = 200_000  # of one command: some milliseconds
 REPLACED = 80_000  # times, one key with a time to live
 FLUSHED = 4_000  # keys, each of which would end soon
 REPLACED_BYTES = 4 * MIB  # lent buffers, and what malloc keeps
@@ -357,13 +356,3 @@ def _expect_sleep(server, what: str, hint: str) -> None:
 
 
 # 12.6 transaction
-
-
-@claim("12.6", points=1, native=True, hints=dict.fromkeys(BAD, "expiry-moment"))
-def test_12_keys_stay_while_a_command_runs(launch):
-    """A command, and a whole EXEC, sees one moment: a key that it has found does not end in it."""
-    client = launch(framing=RESP).connect()
-    exists = ("EXISTS", *["k"] * LOOK_UPS)  # takes longer than k lives
-    queued = [("PSETEX k 1 v", QUEUED), *[(exists, QUEUED)] * 2, ("RENAMENX k k", QUEUED)]
-    due = [OK, LOOK_UPS, LOOK_UPS, 0]
-    pipelined(client, [("MULTI", OK), *queued, ("EXEC", due)])

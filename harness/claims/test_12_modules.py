@@ -51,7 +51,7 @@ def test_12_what_is_no_request(program):
 # 12.3 table
 
 
-@claim("12.3", points=2, module=True, hints=TABLE)
+@claim("12.3", points=3, module=True, hints=TABLE)
 def test_12_table_loses_nothing(program):
     """While the table grows and shrinks each of its keys is found, and no other."""
     program("12_dict", "finds", "grows_and_shrinks")

@@ -16,7 +16,7 @@ from harness.lab.units import MIB
 
 FORGOTTEN, ANSWERED, SERVED = Outcome.FORGOTTEN, Outcome.ANSWERED, Outcome.SERVED
 
-READINESS, RING = ("--io", "epoll"), ("--io", "uring")
+READINESS = ("--io", "epoll")
 HELD_BYTES = 8 * MIB  # of a name or a value: memory that is not given back is seen
 OVER_BYTES = 6 * MIB  # of a message: above the high-water mark, whatever the kernel takes
 
@@ -133,15 +133,8 @@ REDIS_STATES = (
 # 12.7 watch
 
 
-@claim("12.7", points=1, cli=True, native=True, hints=LEFT)
+@claim("12.7", points=2, cli=True, native=True, hints=LEFT)
 def test_12_every_state_and_each_end(launch, rng):
     """Subscribed, inside MULTI or watching a key: a client that closes, resets, half-closes or does
     nothing is forgotten or served."""
     every_end(launch, rng, REDIS_STATES, ways=(READINESS,), framing=RESP)
-
-
-@claim("12.7", points=1, cli=True, native=True, needs="io_uring", hints=LEFT)
-def test_12_every_state_with_the_ring(launch, rng):
-    """With the ring, too, a client that closes, resets, half-closes or does nothing is forgotten or
-    served, whatever it waits for."""
-    every_end(launch, rng, REDIS_STATES, ways=(RING,), framing=RESP)

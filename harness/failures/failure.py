@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-# Every way of failing that this package can tell apart. hints/ has a text for each.
+# Every way of failing that this package can tell apart. hints.md has a text for each.
 HINT_KEYS = (
     "connect-refused",  # nobody listens
     "connect-stuck",  # the connection is neither accepted nor refused
@@ -38,7 +38,7 @@ HINT_KEYS = (
 class Failure(AssertionError):
     """The server did something wrong. `message` is one sentence: what happened, no advice.
 
-    `hint` is one of HINT_KEYS or a key that hints/ adds. `expected` and `received` are the bytes
+    `hint` is one of HINT_KEYS or a key that hints.md adds. `expected` and `received` are the bytes
     of the frame that went wrong, from its first byte to as far as is known. `asleep`: the server
     waits, and will wait for ever. `means`: what a general hint means for this failure, if that is
     not what the claim says of all of its failures; see `hints` of claims/marker.py.

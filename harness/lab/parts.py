@@ -51,8 +51,7 @@ BENCH = {
     "student/bench/alone.py": "measures one server once",
     "student/bench/measure.py": "starts the server, asks it and ends it",
     "student/bench/redis_benchmark.py": "asks the server of chapter 12",
-    "student/bench/rows.py": "what is asked",
-    "student/bench/subjects.py": "the command of a server",
+    "student/bench/subjects.py": "what is asked, and the command of a server",
 }
 HANDOUT = "README.md"  # of chapters/NN-name: says in which file a TODO is
 _NUMBERED = re.compile(r"(?:test_)?(\d\d)_")

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.claims.instruments import observe, sanitizers, valgrind
+from harness.claims.instruments import sanitizers, valgrind
 from harness.client.redis.here import OTHERS as PROGRAMS_OF_OTHERS
 from harness.failures.failure import NotJudged
 from harness.grading.scoring import Claim
@@ -119,12 +119,6 @@ def queues() -> str:
     except OSError as error:
         return f"no connection can be made: {error.strerror}"
     return ""
-
-
-def small_sockets() -> str:
-    if observe.kernel_bytes() <= observe.SOCKET_BYTES:
-        return ""
-    return f"a socket holds up to {observe.kernel_bytes() // MIB} MiB"
 
 
 def library() -> str:
@@ -301,12 +295,6 @@ MARKED = {
         queues,
         "`sudo modprobe inet_diag tcp_diag`, or a kernel that has them",
         _needs("queues"),
-    ),
-    "small-sockets": Instrument(
-        "socket buffers",
-        small_sockets,
-        "`sudo sysctl net.ipv4.tcp_wmem='4096 16384 4194304'`",
-        _needs("small-sockets"),
     ),
     **{
         key: Instrument(one.name, one.problem, one.remedy, _needs(key), used=one.used)

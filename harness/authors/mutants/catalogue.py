@@ -113,7 +113,7 @@ def _of_head(mutant: Mutant, names: set[str]) -> Iterator[str]:
         name = "name a claim of harness/claims that holds for this chapter"
         yield f"chapter {mutant.chapter.number} has no test {mutant.test}: {name}"
     if mutant.hint not in HINTS:
-        add = "take a key of harness/failures/hints, or add it to the file of its heading there"
+        add = "take a key of harness/failures/hints.md, or add it there, below its heading"
         yield f"there is no hint {mutant.hint!r}: {add}"
 
 

@@ -30,7 +30,7 @@ The sources are left in `build/mutants`, a directory each. To see what a student
     make grade CH=01 DIR=build/mutants/01-no-reuseaddr V=1
 
 The wrong servers of a chapter are in `solutions/NN-name/wrong.patch`: for each mistake the test,
-the hint, and the lines that change. The hints have their texts in `harness/failures/hints`. This
+the hint, and the lines that change. The hints have their texts in `harness/failures/hints.md`. This
 page is written by
 
     $(sh harness/find-python.sh) -m harness mutants write

@@ -17,7 +17,6 @@ from pathlib import Path
 from weakref import WeakSet
 
 from harness.failures.failure import NotJudged
-from harness.lab.units import MIB
 from harness.server.linux import procfs
 from harness.server.waiting import asleep, sockdiag
 from harness.server.waiting.idle import Quiescence
@@ -34,10 +33,6 @@ SPINS_SHARE = 0.15  # of a processor, in each of SURE_TRIES measurements
 SURE_TRIES, SHARE_TRIES = 4, 8
 FREE_PART = 10  # of a measurement counts at least, however busy the machine is
 SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about to
-
-# With more in a socket, the replies that a client does not read vanish there: nothing waits in the
-# server.
-SOCKET_BYTES = 5 * MIB
 
 WAITS = ("poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2")
 ACCEPTS = ("accept", "accept4")

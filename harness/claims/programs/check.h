@@ -41,7 +41,7 @@ void check_case(void);
 __attribute__((format(printf, 1, 2))) void check_step(const char *format, ...);
 
 /* The module is wrong, in the step that was told last: one sentence, no advice; `hint` is a key of
- * harness/failures/hints. */
+ * harness/failures/hints.md. */
 __attribute__((format(printf, 2, 3))) _Noreturn void check_fail(const char *hint,
                                                                 const char *format, ...);
 

@@ -43,7 +43,6 @@ FRAME_MS = 300  # for a frame, whose client does not complete it
 QUOTA_FRAMES = 30  # of an interval: enough for the client that is served meanwhile
 INTERVAL_MS, ENDLESS_MS = 300, 600_000
 LINGER_SECONDS = 5  # the time that a server waits for a FIN, or for a client that takes nothing
-HELD_BYTES = 3 * MIB  # of the text of an alarm: memory that is not given back is seen
 OVER_BYTES = 6 * MIB  # of a reply: above the high-water mark, whatever the kernel takes
 OWED_BYTES = 900 * KIB  # of a reply: below it, and more than the kernel takes
 
@@ -84,7 +83,7 @@ def _owing(server, rng, size: int) -> Waiting:
 def _alarm_pending(server, end, rng) -> Waiting:
     """The alarm never rings if the client sends a RST, which has to be noticed without it. A FIN
     looks like a half-close, after which the reply is owed: so it is noticed when that is sent."""
-    client, text = server.connect("alarm"), rng.randbytes(HELD_BYTES if end is RST else 10)
+    client, text = server.connect("alarm"), rng.randbytes(10)
     client.send_frame(after(1, NEVER_MS if end is RST else SOON_MS, text))
     return Waiting(client, [rung(1, text)])
 

@@ -110,8 +110,3 @@ def run_ours(server, name: str, words: Sequence[str]) -> None:
 def python_client(part: str) -> list[str]:
     """The command for a part of the client in Python: "commands" or "watch"."""
     return [sys.executable, str(here.HERE / "python_client.py"), part]
-
-
-def hiredis_client(part: str) -> list[str]:
-    """The command for a part of the client in C, as in python_client()."""
-    return [str(here.hiredis_client()), part]

@@ -1,4 +1,4 @@
-/* A client made of hiredis: hiredis_client PART HOST PORT. It prints its steps, and mistakes. */
+/* A client made of hiredis: hiredis_client HOST PORT. It prints its steps, and mistakes. */
 #include <hiredis/hiredis.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -126,75 +126,21 @@ static void subscribed(redisContext *c, redisContext *other)
     freeReplyObject(reply);
 }
 
-/* Takes one of what is left, unless another client was faster: then it says so. */
-static int take_one(redisContext *c, redisContext *faster)
-{
-    redisAppendCommand(c, "WATCH stock");
-    redisAppendCommand(c, "GET stock");
-    expect_text(c, REDIS_REPLY_STATUS, "OK");
-    redisReply *reply = next(c, REDIS_REPLY_STRING);
-    int left = atoi(reply->str);
-    freeReplyObject(reply);
-    if (faster != NULL) {
-        redisAppendCommand(faster, "DECR stock");
-        expect_integer(faster, left - 1);
-    }
-    redisAppendCommand(c, "MULTI");
-    redisAppendCommand(c, "SET stock %d", left - 1);
-    redisAppendCommand(c, "EXEC");
-    expect_text(c, REDIS_REPLY_STATUS, "OK");
-    expect_text(c, REDIS_REPLY_STATUS, "QUEUED");
-    reply = next(c, faster != NULL ? REDIS_REPLY_NIL : REDIS_REPLY_ARRAY);
-    if (faster == NULL && reply->elements != 1)
-        wrong("EXEC has not one reply");
-    freeReplyObject(reply);
-    return left - 1;
-}
-
-static void watches(redisContext *c, redisContext *other)
-{
-    begin("SET stock 10");
-    redisAppendCommand(c, "SET stock 10");
-    expect_text(c, REDIS_REPLY_STATUS, "OK");
-    begin("WATCH, GET, MULTI, SET and EXEC");
-    take_one(c, NULL);
-    begin("the same, and another client is faster");
-    take_one(c, other);
-    begin("the same once more");
-    if (take_one(c, NULL) != 7)
-        wrong("one is missing, or was taken twice");
-    begin("WATCH, and UNWATCH after a change");
-    redisAppendCommand(c, "WATCH stock");
-    redisAppendCommand(c, "INCR stock");
-    redisAppendCommand(c, "UNWATCH");
-    redisAppendCommand(c, "MULTI");
-    redisAppendCommand(c, "EXEC");
-    expect_text(c, REDIS_REPLY_STATUS, "OK");
-    expect_integer(c, 8);
-    expect_text(c, REDIS_REPLY_STATUS, "OK");
-    expect_text(c, REDIS_REPLY_STATUS, "OK");
-    freeReplyObject(next(c, REDIS_REPLY_ARRAY));
-}
-
 int main(int count, char *words[])
 {
-    if (count != 4)
+    if (count != 3)
         return 2;
-    redisContext *c = redisConnect(words[2], atoi(words[3]));
-    redisContext *other = redisConnect(words[2], atoi(words[3]));
+    redisContext *c = redisConnect(words[1], atoi(words[2]));
+    redisContext *other = redisConnect(words[1], atoi(words[2]));
     begin("connects");
     if (c == NULL || other == NULL)
         return 1;
     if (c->err || other->err)
         wrong(c->err ? c->errstr : other->errstr);
-    if (strcmp(words[1], "watch") == 0) {
-        watches(c, other);
-    } else {
-        basics(c);
-        large(c);
-        pipelined(c);
-        subscribed(c, other);
-    }
+    basics(c);
+    large(c);
+    pipelined(c);
+    subscribed(c, other);
     redisFree(c);
     redisFree(other);
     return 0;

@@ -11,9 +11,8 @@ from harness.failures.printable import harmless
 from harness.lab.chapters import Chapter
 from harness.student.bench import table
 from harness.student.bench.command import machine
-from harness.student.bench.rounds import Cell, Cells
-from harness.student.bench.rows import BYTES, Row
-from harness.student.bench.subjects import YOURS, Subject
+from harness.student.bench.measure import Cell, Cells
+from harness.student.bench.subjects import BYTES, YOURS, Row, Subject
 
 SOLUTION_NAME = "solution"
 WIDTH = 80

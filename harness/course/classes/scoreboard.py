@@ -21,11 +21,9 @@ from harness.lab import parts, target
 from harness.lab.chapters import ROOT, Chapter
 from harness.lab.target import WrongUsage
 from harness.server import scratch
-from harness.student.bench import alone, redis_benchmark, rounds, subjects
-from harness.student.bench.measure import Bench, Failed, Figures, Place
-from harness.student.bench.rounds import Cell
-from harness.student.bench.rows import Load, Row
-from harness.student.bench.subjects import SOLUTION, YOURS, Subject
+from harness.student.bench import alone, measure as measuring, redis_benchmark, subjects
+from harness.student.bench.measure import Bench, Cell, Failed, Figures, Place
+from harness.student.bench.subjects import SOLUTION, YOURS, Load, Row, Subject
 
 FULL = 100
 BUILD_SECONDS = 180
@@ -94,7 +92,7 @@ class _Measurement:
         bench = Bench(self._generator(), self.place, elsewhere=self._run)
         faults = {name: self._build(name) for name in self.sources}
         here = [_subject(name, chapter) for name, fault in faults.items() if not fault]
-        cells = rounds.rounds(bench, here, rows, count, told)
+        cells = measuring.rounds(bench, here, rows, count, told)
         for name, fault in faults.items():
             if fault:
                 cells |= {(name, row.key): Cell(why=fault) for row in rows}

@@ -13,9 +13,6 @@ KEPT = 64 * MIB
 # For the environment of a program that uses much memory: it gets huge pages, of 2 MiB on most
 # machines, and so the kernel is entered once for 512 pages. glibc 2.35 and later know it.
 HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-# For a server: what it frees is filled with a byte at once, so that a pointer that is read from
-# there is none. Blocks that a thread keeps for itself would not be filled: it may keep none.
-FILL_FREED = {"MALLOC_PERTURB_": "90", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 
 
 def keep_freed() -> None:

@@ -22,8 +22,7 @@ from harness.lab.chapters import Chapter
 from harness.server import build
 from harness.student.bench import measure, redis_benchmark, subjects
 from harness.student.bench.measure import Bench, Failed, Figures, Place
-from harness.student.bench.rows import ROWS, Row
-from harness.student.bench.subjects import YOURS
+from harness.student.bench.subjects import ROWS, YOURS, Row
 
 MODULE = "harness.student.bench.alone"
 

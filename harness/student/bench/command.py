@@ -17,6 +17,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.failures.failure import NotJudged
@@ -25,18 +26,9 @@ from harness.lab.chapters import CHAPTERS, ROOT, find
 from harness.lab.numbers import is_whole
 from harness.lab.target import WrongUsage, setting
 from harness.server import build
-from harness.student.bench import (
-    curves,
-    plot,
-    redis_benchmark,
-    redis_memory,
-    rounds,
-    subjects,
-    table,
-)
-from harness.student.bench.measure import Bench, Place
-from harness.student.bench.rows import ROWS, Row
-from harness.student.bench.subjects import Subject
+from harness.student.bench import measure, plot, redis_benchmark, subjects, table
+from harness.student.bench.measure import Bench, Cells, Place
+from harness.student.bench.subjects import ROWS, Row, Subject
 
 RESULTS = subjects.BUILT / "bench.json"
 ROUNDS = 5
@@ -44,6 +36,19 @@ MOST_ROUNDS = 100
 WIDTH = 80  # of a screen
 # Of TCP, such as "cubic". bbr sends at a pace of its own, on loopback too: large frames are slower.
 CONGESTION_CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Servers that are asked together: a table for each place, and each number of requests in
+    flight where redis-benchmark asks."""
+
+    title: str
+    picture: str  # the name of its file
+    bench: Bench
+    subjects: Sequence[Subject]
+    rows: Sequence[Row]
+    rivals: table.Rivals = table.RIVALS
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -66,31 +71,16 @@ def main(arguments: list[str]) -> int:
 def run(options: argparse.Namespace) -> int:
     """Measures what the options name, prints it and saves it."""
     check_rounds(options.rounds)
-    places = places_of(options.cores)
-    if options.chapter and find(options.chapter).name == redis_benchmark.CHAPTER:
-        return _run_redis(options, places)
-    rows = _rows(options.rows)
-    wanted = _curves(setting("PLOT"))
-    chosen = _subjects(options)
-    peers, missing = subjects.peers()
-    chosen += [*peers, subjects.limit()]
-    generator = subjects.load_generator()
-    _print_head(options, missing)
-    saved, failed = [], False
-    for place in places:
-        title = f"\nrequests a second, server and load on {place.name}"
-        here = [*chosen, *([subjects.spin()] if place.load != place.server else [])]
-        bench = Bench(generator, place)
-        cells = rounds.rounds(bench, here, rows, int(options.rounds), _progress)
-        _progress("")
-        parts = [table.table(title, here, rows, cells), table.ratios(here, rows, cells)]
-        _print_parts(*parts, table.notes(here, rows, cells))
-        saved.append(_as_json(place, cells))
-        failed |= any(cell.why for cell in cells.values())
-        if wanted:
-            _draw(bench, chosen, int(options.rounds), wanted)
-    RESULTS.write_text(json.dumps(saved, indent=1) + "\n")
-    return 1 if failed else 0
+    places, drawn = places_of(options.cores), _is_drawn(setting("PLOT"))
+    redis = options.chapter and find(options.chapter).name == redis_benchmark.CHAPTER
+    contests, missing = (_of_redis if redis else _of_all)(options, places)
+    print(f"{machine()}\nmedians of {options.rounds} rounds; below: the minimum and the maximum")
+    for name in missing:
+        print(f"without {name}: make setup BENCH=1 installs it")
+    found = [(contest, _measured(contest, int(options.rounds), drawn)) for contest in contests]
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    RESULTS.write_text(json.dumps([_as_json(*one) for one in found], indent=1) + "\n")
+    return 1 if any(cell.why for _, cells in found for cell in cells.values()) else 0
 
 
 def check_rounds(text: str) -> None:
@@ -99,103 +89,72 @@ def check_rounds(text: str) -> None:
         raise WrongUsage(f"N={text}: a number from 1 to {MOST_ROUNDS}")
 
 
-def _run_redis(options: argparse.Namespace, places: list[Place]) -> int:
-    """Measures, prints and saves the chapter that redis-benchmark measures."""
-    rows, with_memory = _redis_rows(options.rows)
-    if setting("PLOT"):
-        raise WrongUsage("PLOT: there are no curves of this chapter")
-    program = redis_benchmark.find()
-    chosen, peer = _subjects(options, redis_benchmark.OPTIONS), redis_benchmark.redis_server()
-    chosen += [peer] if peer else []
-    _print_head(options, [] if peer else [redis_benchmark.SERVER])
-    saved, failed = [], False
-    for place in places if rows else []:
-        bench = Bench(program, place, ask=redis_benchmark.ask)
-        for depth in redis_benchmark.DEPTHS:
-            here = [redis_benchmark.at_depth(row, depth) for row in rows]
-            cells = rounds.rounds(bench, chosen, here, int(options.rounds), _progress)
-            _progress("")
-            name = f"-P {depth}, server and load on {place.name}"
-            _print_parts(
-                table.table(f"\nrequests a second, redis-benchmark {name}", chosen, here, cells),
-                table.ratios(chosen, here, cells, redis_benchmark.RIVALS),
-                table.cpu_ratios(redis_benchmark.CPU, chosen, here, cells),
-                table.notes(chosen, here, cells),
-            )
-            saved.append({"depth": depth, **_as_json(place, cells)})
-            failed |= any(cell.why for cell in cells.values())
-    if with_memory:
-        found = redis_memory.measure(chosen, places[0], _progress)
-        _progress("")
-        print(f"\n{redis_memory.table(found)}", flush=True)
-        saved.append({name: dataclasses.asdict(memory) for name, memory in found.items()})
-        failed |= any(memory.why for memory in found.values())
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(saved, indent=1) + "\n")
-    return 1 if failed else 0
+def _is_drawn(text: str | None) -> bool:
+    """Whether PLOT asks for pictures. Raises WrongUsage."""
+    if text not in (None, "", "1"):
+        raise WrongUsage(
+            f"PLOT={text}: PLOT=1 draws the table; for a curve, ask build/bench/load once for each"
+            " number (its arguments: harness/student/bench/load.c)"
+        )
+    return text == "1"
 
 
-def _print_head(options: argparse.Namespace, missing: list[str]) -> None:
-    print(f"{machine()}\nmedians of {options.rounds} rounds; below: the minimum and the maximum")
-    for name in missing:
-        print(f"without {name}: make setup BENCH=1 installs it")
+Contests = tuple[list[Contest], list[str]]  # and the names of programs that are not installed
 
 
-def _print_parts(*parts: str) -> None:
+def _of_all(options: argparse.Namespace, places: Sequence[Place]) -> Contests:
+    rows = subjects.chosen_rows(options.rows or "", ROWS)
+    chosen = _subjects(options)
+    peers, missing = subjects.peers()
+    chosen += [*peers, subjects.limit()]
+    generator = subjects.load_generator()
+    return [
+        Contest(
+            f"requests a second, server and load on {place.name}",
+            place.name,
+            Bench(generator, place),
+            chosen,
+            rows,
+        )
+        for place in places
+    ], missing
+
+
+def _of_redis(options: argparse.Namespace, places: Sequence[Place]) -> Contests:
+    rows = redis_benchmark.chosen(options.rows or "")
+    program, peer = redis_benchmark.find(), redis_benchmark.redis_server()
+    chosen = _subjects(options, redis_benchmark.OPTIONS) + ([peer] if peer else [])
+    return [
+        Contest(
+            f"requests a second, redis-benchmark -P {depth}, server and load on {place.name}",
+            f"redis {depth} {place.name}",
+            Bench(program, place, ask=redis_benchmark.ask),
+            chosen,
+            [redis_benchmark.at_depth(row, depth) for row in rows],
+            redis_benchmark.RIVALS,
+        )
+        for place in places
+        for depth in redis_benchmark.DEPTHS
+    ], [] if peer else [redis_benchmark.SERVER]
+
+
+def _measured(contest: Contest, count: int, drawn: bool) -> Cells:
+    """What was measured; it is printed, too."""
+    here, rows = contest.subjects, contest.rows
+    cells = measure.rounds(contest.bench, here, rows, count, _progress)
+    _progress("")
+    parts = [
+        table.table(f"\n{contest.title}", here, rows, cells),
+        table.ratios(here, rows, cells, contest.rivals),
+        table.notes(here, rows, cells),
+    ]
     print("\n\n".join(filter(None, parts)), flush=True)
-
-
-def _draw(bench: Bench, chosen: list[Subject], count: int, wanted: set[str]) -> None:
-    """Measures the curves and draws them, and prints how cost grows."""
-    bench = dataclasses.replace(bench, timing=curves.TIMING)
-    for sweep in curves.SWEEPS:
-        drawn = [curve for curve in sweep.curves if curve.key in wanted]
-        found = curves.measure(bench, sweep, chosen, count, _progress) if drawn else {}
-        _progress("")
-        for curve in drawn:
-            lines, path = curves.lines(sweep, curve, chosen, found), _picture(bench, curve.key)
-            if curve.twice:
-                print(f"\n{table.growth(sweep, curve, lines)}\n")
-            plot.curve(sweep, curve, lines, path)
-            print(f"drawn: {path.relative_to(ROOT)}", flush=True)
-    if curves.POLITE_KEY in wanted:
-        latencies = curves.polite(bench, chosen, count, _progress)
-        path = _picture(bench, curves.POLITE_KEY)
-        _progress("")
-        plot.latencies("a polite client beside four greedy ones; dotted: alone", latencies, path)
-        print(f"drawn: {path.relative_to(ROOT)}", flush=True)
-
-
-def _picture(bench: Bench, key: str) -> Path:
-    return subjects.BUILT / f"{bench.place.name.replace(' ', '-')}-{key}.svg"
-
-
-def _rows(text: str | None) -> list[Row]:
-    wanted = [key for key in (text or "").lower() if key not in ", "]
-    known = {row.key: row for row in ROWS}
-    for key in wanted:
-        if key not in known:
-            raise WrongUsage(f"ROWS={text}: there is no row {key!r}; they are {''.join(known)}")
-    return [row for row in ROWS if not wanted or row.key in wanted]
-
-
-def _redis_rows(text: str | None) -> tuple[list[Row], bool]:
-    """The rows that ROWS=set,get,memory names, and whether memory is one of them."""
-    wanted = {key for key in (text or "").lower().replace(",", " ").split()}
-    known = [*(row.key for row in redis_benchmark.ROWS), redis_memory.ROW]
-    for key in sorted(wanted - set(known)):
-        raise WrongUsage(f"ROWS={text}: there is no row {key!r}; they are {', '.join(known)}")
-    rows = [row for row in redis_benchmark.ROWS if not wanted or row.key in wanted]
-    return rows, not wanted or redis_memory.ROW in wanted
-
-
-def _curves(text: str | None) -> set[str]:
-    """What PLOT names: "1" every curve, else some of them."""
-    known = [curve.key for sweep in curves.SWEEPS for curve in sweep.curves] + [curves.POLITE_KEY]
-    wanted = set(known) if text == "1" else {key for key in (text or "").split(",") if key}
-    for key in sorted(wanted - set(known)):
-        raise WrongUsage(f"PLOT={text}: there is no curve {key!r}; they are {', '.join(known)}")
-    return wanted
+    if drawn:
+        path = subjects.BUILT / f"{contest.picture.replace(' ', '-')}.svg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(plot.table(contest.title, here, rows, cells))
+        print(f"drawn: {path.relative_to(ROOT)}")
+    return cells
 
 
 def places_of(text: str | None) -> list[Place]:
@@ -245,9 +204,9 @@ def _progress(text: str) -> None:
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
-def _as_json(place: Place, cells: rounds.Cells) -> dict:
+def _as_json(contest: Contest, cells: Cells) -> dict:
     found = [
         {"server": name, "row": key, **dataclasses.asdict(cell)}
         for (name, key), cell in cells.items()
     ]
-    return {"place": place.name, "cells": found}
+    return {"title": contest.title, "place": contest.bench.place.name, "cells": found}

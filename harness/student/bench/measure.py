@@ -1,4 +1,8 @@
-"""One server, one load, once: started, asked, ended, and was anybody else on its processors?"""
+"""Servers are measured: each is started, asked and ended, all of them in turn and again.
+
+What drifts on a machine drifts for all of them. A run in which somebody else was on the processors
+is repeated.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,26 @@ import json
 import os
 import signal
 import socket
+import statistics
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.server.linux import procfs
 from harness.server.spawn import LOCALHOST, free_port
 from harness.server.waiting.wait import wait_until
-from harness.student.bench.rows import Load
-from harness.student.bench.subjects import SPIN, Subject
+from harness.student.bench.subjects import BYTES, Load, Row, Subject
 
-START_SECONDS = 10  # until it listens
+WARM_MS, MEASURED_MS = 150, 600  # before anything is counted, and while it is
+START_SECONDS = 10  # until a server listens
 LOOK_SECONDS = 0.01  # between two attempts to connect
-EXTRA_SECONDS = 60  # of the load generator, beside what it is to measure: it connects and warms up
+RUN_SECONDS = 60  # until a program that asks must have ended
 TICK = os.sysconf("SC_CLK_TCK")
+FOREIGN = 0.05  # of the time: with more of it spent on others a run is disturbed
+TRIES = 4
 
 
 class Failed(Exception):
@@ -42,14 +49,6 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Timing:
-    """Milliseconds of a run: those before anything is counted, and those of the counted part."""
-
-    warm: int = 150
-    measured: int = 600
-
-
-@dataclass(frozen=True)
 class Figures:
     """What one run gave. `found`: the JSON of the load generator. `foreign`: the part of the time
     that the processors worked for others."""
@@ -57,79 +56,124 @@ class Figures:
     found: dict
     foreign: float
 
-    @property
-    def requests(self) -> float:
-        """A second."""
-        return self.found["requests_per_s"]
-
-    @property
-    def cpu_us(self) -> float:
-        """CPU of the server for a request, in microseconds."""
-        return self.found["server_us_per_request"]
-
-    def bytes_each(self, idle: int) -> float:
-        """Resident bytes for each of the idle connections."""
-        return (self.found["resident_after"] - self.found["resident_before"]) / idle
+    def value(self, row: Row) -> float:
+        """Requests a second, or resident bytes for each of the idle connections."""
+        if row.figure == BYTES:
+            before, after = self.found["resident_bytes"]
+            return (after - before) / row.load.idle
+        return self.found["requests"] / self.found["seconds"]
 
 
 @dataclass(frozen=True)
 class Bench:
-    """How all is measured. `generator`: the program that asks. `greedy`: asked at the same time, by
-    a process of its own that is not measured. `ask`: runs the program, see ask(), whose arguments
-    it has. `elsewhere`: does all that run() does, for servers that must not run here."""
+    """How all is measured. `generator`: the program that asks. `ask`: runs the program, see ask(),
+    whose arguments it has. `elsewhere`: does all that run() does, for servers that must not run
+    here."""
 
     generator: Path
     place: Place
-    timing: Timing = Timing()
-    greedy: Load | None = None
-    ask: Callable[[Bench, Subject, int, int, Load], dict] | None = None
+    ask: Callable[[Bench, int, int, Load], dict] | None = None
     elsewhere: Callable[[Bench, Subject, Load], Figures] | None = None
+
+
+@dataclass
+class Cell:
+    """One server in one row: a value for each round, or why there is none.
+
+    `skipped`: it is not asked, since it serves one client at a time.
+    """
+
+    values: list[float] = field(default_factory=list)
+    why: str = ""
+    skipped: bool = False
+    disturbed: int = 0  # rounds whose every try was
+
+    @property
+    def median(self) -> float | None:
+        return statistics.median(self.values) if self.values and not self.why else None
+
+
+Cells = dict[tuple[str, str], Cell]  # by the names of subject and row
+
+
+def rounds(
+    bench: Bench,
+    subjects: Sequence[Subject],
+    rows: Sequence[Row],
+    count: int,
+    told: Callable[[str], None],
+) -> Cells:
+    """Measures every server in every row `count` times, a round of all before the next."""
+    cells: Cells = {
+        (subject.name, row.key): Cell(skipped=subject.one_client and not row.load.one_client)
+        for subject in subjects
+        for row in rows
+    }
+    for number in range(1, count + 1):
+        for row in rows:
+            for subject in subjects:
+                cell = cells[subject.name, row.key]
+                name = f"{bench.place.name}: round {number} of {count}"
+                told(f"{name}, row {row.key}, {subject.name}")
+                if not cell.why and not cell.skipped:
+                    _measure(cell, bench, subject, row)
+    return cells
+
+
+def _measure(cell: Cell, bench: Bench, subject: Subject, row: Row) -> None:
+    """Measures until nobody disturbs; after TRIES the least disturbed run counts."""
+    tried: list[Figures] = []
+    try:
+        while len(tried) < TRIES and all(figures.foreign > FOREIGN for figures in tried):
+            tried.append((bench.elsewhere or run)(bench, subject, row.load))
+    except Failed as error:
+        cell.why = str(error)
+        return
+    best = min(tried, key=lambda figures: figures.foreign)
+    cell.disturbed += best.foreign > FOREIGN
+    cell.values.append(best.value(row))
 
 
 def run(bench: Bench, subject: Subject, load: Load) -> Figures:
     """Measures once. Raises Failed."""
-    if bench.elsewhere:
-        return bench.elsewhere(bench, subject, load)
-    with started(subject, bench.place.server) as (process, port):
-        with _greedy(bench, port) as greedy:
-            ours = [process.pid, *greedy]
-            before, used = busy_seconds(bench.place), _used(ours)
-            start = time.monotonic()
-            found = (bench.ask or ask)(bench, subject, process.pid, port, load)
-            elapsed = time.monotonic() - start
-            used = _used(ours) - used
-            foreign = busy_seconds(bench.place) - before - used
+    with _started(subject, bench.place.server) as (process, port):
+        before, used = _busy_seconds(bench.place), _used(process.pid)
+        start = time.monotonic()
+        found = (bench.ask or ask)(bench, process.pid, port, load)
+        elapsed = time.monotonic() - start
+        used = _used(process.pid) - used
+        foreign = _busy_seconds(bench.place) - before - used
     return Figures(found, max(0.0, foreign / elapsed))
 
 
-def _used(running: Sequence[int]) -> float:
-    """CPU seconds of these processes, and of the load generators that have ended."""
-    times = os.times()
-    return sum(map(procfs.cpu_seconds, running)) + times.children_user + times.children_system
+def ask(bench: Bench, pid: int, port: int, load: Load) -> dict:
+    """What the load generator found: its JSON. Raises Failed."""
+    words = [bench.generator, port, pid, *load.words, WARM_MS, MEASURED_MS]
+    return json.loads(asked(list(map(str, words)), bench.place.load))
 
 
-@contextmanager
-def _greedy(bench: Bench, port: int) -> Iterator[list[int]]:
-    """Keeps the greedy clients busy while the block runs: the processes they are in."""
-    if bench.greedy is None:
-        yield []
-        return
-    words = [bench.generator, "-p", port, "-w", 0, "-t", 1000 * EXTRA_SECONDS]
-    process = subprocess.Popen(
-        [*map(str, words), *bench.greedy.options],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        preexec_fn=lambda: os.sched_setaffinity(0, {bench.place.load}),
-    )
+def asked(words: Sequence[str], cpu: int) -> str:
+    """What a program that asks a server has printed. Raises Failed."""
+    name = Path(words[0]).name
     try:
-        yield [process.pid]
-    finally:
-        process.kill()
-        process.wait()
+        result = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, {cpu}),
+            timeout=RUN_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{name} has not ended after {RUN_SECONDS} s") from None
+    if result.returncode:
+        said = (result.stderr or result.stdout).strip().splitlines()
+        raise Failed(said[0] if said else f"{name} ended with status {result.returncode}")
+    return result.stdout
 
 
 @contextmanager
-def started(subject: Subject, cpu: int) -> Iterator[tuple[subprocess.Popen, int]]:
+def _started(subject: Subject, cpu: int) -> Iterator[tuple[subprocess.Popen, int]]:
     """The process and the port it listens on. It is ended when the block is left.
 
     Raises Failed, and NotJudged if no port is free."""
@@ -167,31 +211,13 @@ def _wait_until_it_listens(process: subprocess.Popen, port: int) -> None:
         raise Failed(f"it does not listen on its port after {START_SECONDS} s")
 
 
-def ask(bench: Bench, subject: Subject, pid: int, port: int, load: Load) -> dict:
-    """What the load generator found: its JSON. Raises Failed."""
-    timing = bench.timing
-    words = [bench.generator, "-p", port, "-P", pid, "-w", timing.warm, "-t", timing.measured]
-    seconds = (2 * timing.warm + timing.measured) / 1000 + EXTRA_SECONDS
-    try:
-        result = subprocess.run(
-            [*map(str, words), *load.options, *(["-b"] if subject.kind == SPIN else [])],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            preexec_fn=lambda: os.sched_setaffinity(0, {bench.place.load}),
-            timeout=seconds,
-        )
-    except subprocess.TimeoutExpired:
-        raise Failed(f"the load generator has not ended after {seconds:.0f} s") from None
-    if result.returncode not in (0, 1) or not result.stdout:
-        raise Failed(result.stderr.strip() or f"the load generator ended with {result.returncode}")
-    found = json.loads(result.stdout)
-    if found["errors"]:
-        raise Failed(found["error"])
-    return found
+def _used(pid: int) -> float:
+    """CPU seconds of the server, and of the programs that have asked it and ended."""
+    times = os.times()
+    return procfs.cpu_seconds(pid) + times.children_user + times.children_system
 
 
-def busy_seconds(place: Place) -> float:
+def _busy_seconds(place: Place) -> float:
     """What the processors have worked since they started, for anybody: /proc/stat, in proc(5).
 
     user, nice, system, irq, softirq and steal, which is a neighbour of the virtual machine.

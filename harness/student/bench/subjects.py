@@ -1,4 +1,4 @@
-"""What is measured: servers that are built here, each with the command that starts it."""
+"""What is measured: the rows of the table, and servers, which are built here."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.failures.failure import LabFault
-from harness.lab import chapters, sources
+from harness.lab import chapters
 from harness.lab.command_line import BUILD
 from harness.lab.files import appearing
 from harness.lab.target import Target, WrongUsage
+from harness.lab.units import MIB
 from harness.server import build
 
 HERE = Path(__file__).parent
 BUILT = BUILD / "bench"
 FLAGS = "-std=gnu11 -O2 -g -Wall -Wextra".split()
 ONE_LOOP = ("--threads", "1")  # from 09 on: a server has one core here, and so have the peers
-YOURS, SOLUTION, PEER, LIMIT, SPIN = "yours", "solution", "peer", "limit", "spin"
+YOURS, SOLUTION, PEER, LIMIT = "yours", "solution", "peer", "limit"
 
 # Name in the table, source, what it is linked with, a header by which one sees that this is here.
 PEERS = (
@@ -29,9 +30,73 @@ PEERS = (
 
 
 @dataclass(frozen=True)
+class Load:
+    """What the load generator does: `connections` clients, each with `depth` frames of `size` bytes
+    in flight, beside `idle` ones, each of which has sent `spoke` frames before, 0 or 1.
+    """
+
+    connections: int = 1
+    depth: int = 1
+    size: int = 64
+    idle: int = 0
+    spoke: int = 0
+
+    @property
+    def words(self) -> list[int]:
+        """For the command line of the load generator."""
+        return [self.connections, self.depth, self.size, self.idle, self.spoke]
+
+    @property
+    def one_client(self) -> bool:
+        """Whether a server can answer that serves one client after the other."""
+        return self.connections + self.idle == 1
+
+
+@dataclass(frozen=True)
+class Row:
+    """A load and the figure that is taken from it.
+
+    `figure`: REQUESTS, a second, where more is better; or BYTES resident for an idle connection.
+    """
+
+    key: str
+    text: str
+    load: Load
+    figure: str = "requests"
+
+
+REQUESTS, BYTES = "requests", "bytes"
+
+ROWS = (
+    Row("a", "1 connection, 1 frame in flight, 64 bytes", Load(1, 1, 64)),
+    Row("b", "50 connections, 1 in flight, 64 bytes", Load(50, 1, 64)),
+    Row("c", "50 connections, 16 in flight, 64 bytes", Load(50, 16, 64)),
+    Row("d", "1 connection, 1,000 in flight, 16 bytes", Load(1, 1000, 16)),
+    Row("e", "1,000 connections, 1 in flight, 64 bytes", Load(1000, 1, 64)),
+    Row("f", "50 connections beside 5,000 idle ones, 64 bytes", Load(50, 1, 64, idle=5000)),
+    Row("g", "4 connections, 4 in flight, 1 MiB", Load(4, 4, MIB)),
+    Row("h", "1 connection, 1 in flight, 32 MiB", Load(1, 1, 32 * MIB)),
+    Row("i", "bytes resident for a connection that never spoke", Load(idle=5000), BYTES),
+    Row("j", "the same after one frame", Load(idle=5000, spoke=1), BYTES),
+)
+
+
+def chosen_rows(text: str, known: Sequence[Row]) -> list[Row]:
+    """Those of the rows that the user names, all with "". Raises WrongUsage."""
+    keys = [row.key for row in known]
+    between = ", " if max(map(len, keys)) > 1 else ""  # else abc names three of them
+    words = text.lower().replace(",", " ").split()
+    wanted = words if between else list("".join(words))
+    for key in wanted:
+        if key not in keys:
+            names = between.join(keys)
+            raise WrongUsage(f"ROWS={text}: there is no row {key!r}; they are {names}")
+    return [row for row in known if not wanted or row.key in wanted]
+
+
+@dataclass(frozen=True)
 class Subject:
-    """A server. `kind`: YOURS, SOLUTION, PEER, LIMIT or SPIN, which only makes sense on a core of
-    its own. In `command`, {port} is where it listens.
+    """A server. `kind`: YOURS, SOLUTION, PEER or LIMIT. In `command`, {port} is where it listens.
 
     `one_client`: it serves one client after the other, so rows with several make no sense.
     """
@@ -85,26 +150,20 @@ def peers() -> tuple[list[Subject], list[str]]:
         if not _has(header):
             missing.append(name)
             continue
-        binary = _compiled(Path(source).stem, [HERE / "peers" / source], libraries)
+        binary = _compiled(Path(source).stem, HERE / "peers" / source, libraries)
         here.append(Subject(name, PEER, (str(binary), "-p", "{port}")))
     return here, missing
 
 
 def limit() -> Subject:
     """An epoll loop that sends back what it reads, and never looks at it."""
-    binary = _compiled("limit", [HERE / "peers" / "limit.c"], [])
+    binary = _compiled("limit", HERE / "peers" / "limit.c")
     return Subject("limit", LIMIT, (str(binary), "-p", "{port}"))
-
-
-def spin() -> Subject:
-    """The epoll loop of limit(), but it never sleeps; nor does the load generator that asks it."""
-    binary = _compiled("spin", [HERE / "peers" / "limit.c"], ["-DWAIT_MS=0"])
-    return Subject("spin", SPIN, (str(binary), "-p", "{port}"))
 
 
 def load_generator() -> Path:
     """The program that asks them."""
-    return _compiled("load", sources.c_files(HERE / "load"), ["-lm"])
+    return _compiled("load", HERE / "load.c")
 
 
 def _has(header: str) -> bool:
@@ -112,18 +171,18 @@ def _has(header: str) -> bool:
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
-def _compiled(name: str, made_of: list[Path], libraries: list[str]) -> Path:
-    """The program, built if it is missing or older than a source.
+def _compiled(name: str, source: Path, libraries: Sequence[str] = ()) -> Path:
+    """The program, built if it is missing or older than what lies beside its source.
 
     Raises NotJudged.
     """
     binary = BUILT / name
-    files = [path for source in made_of for path in sources.files(source.parent)]
-    if binary.exists() and binary.stat().st_mtime > max(path.stat().st_mtime for path in files):
+    newest = max(path.stat().st_mtime for path in source.parent.glob("*.[ch]"))
+    if binary.exists() and binary.stat().st_mtime > newest:
         return binary
     with appearing(binary) as product:
-        command = [*build.find_compiler(), *FLAGS, "-o", str(product), *map(str, made_of)]
-        result = subprocess.run([*command, *libraries], capture_output=True, text=True)
+        command = [*build.find_compiler(), *FLAGS, "-o", str(product), str(source), *libraries]
+        result = subprocess.run(command, capture_output=True, text=True)
         if result.returncode:
             raise LabFault(name, result.stderr)
     return binary

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 
-from harness.student.bench.curves import Curve, Line, Sweep
-from harness.student.bench.plot import short
-from harness.student.bench.rounds import Cell, Cells
-from harness.student.bench.rows import BYTES, Row
-from harness.student.bench.subjects import LIMIT, PEER, SOLUTION, YOURS, Subject
+from harness.student.bench.measure import Cell, Cells
+from harness.student.bench.subjects import BYTES, LIMIT, PEER, SOLUTION, YOURS, Row, Subject
 
 NAME, CELL = 9, 9  # columns
 RIVALS = (("beside the best library", PEER), ("beside the limit", LIMIT))
-SHOWN = 8  # doublings
 Rivals = Sequence[tuple[str, str]]  # a title, and the kind of the subjects
 
 
@@ -55,26 +50,6 @@ def ratios(
     return "\n".join(lines[1:])
 
 
-def cpu_ratios(title: str, subjects: Sequence[Subject], rows: Sequence[Row], cells: Cells) -> str:
-    """The CPU time for a request of the first library, over that of solutions and your server; ""
-    without any library."""
-    peer = next((subject for subject in subjects if subject.kind == PEER), None)
-    if not peer:
-        return ""
-    lines = [title, "", columns("", [row.key for row in rows])]
-    for subject in subjects:
-        if subject.kind in (SOLUTION, YOURS):
-            pairs = [(cells[peer.name, row.key], cells[subject.name, row.key]) for row in rows]
-            lines.append(columns(subject.name, [_cpu_ratio(*pair) for pair in pairs]))
-    return "\n".join(lines)
-
-
-def _cpu_ratio(theirs: Cell, mine: Cell) -> str:
-    if theirs.median is None or mine.median is None:
-        return "-"
-    return f"{statistics.median(theirs.cpu_us) / statistics.median(mine.cpu_us):.2f}"
-
-
 def notes(subjects: Sequence[Subject], rows: Sequence[Row], cells: Cells) -> str:
     """What the rows are, why a figure is missing, and which were disturbed."""
     lines = [f"  {row.key}  {row.text}" for row in rows]
@@ -87,17 +62,6 @@ def notes(subjects: Sequence[Subject], rows: Sequence[Row], cells: Cells) -> str
                 f"  rounds of {subject.name} that other load disturbed: {', '.join(counts)}"
             )
     return "\n".join(lines)
-
-
-def growth(sweep: Sweep, curve: Curve, lines: Sequence[Line]) -> str:
-    """The work for 2n over that for n, beginning where it is measured best: at the large end."""
-    shown = [n for n in sweep.numbers if 2 * n in sweep.numbers][-SHOWN:]
-    title = f"the work for 2n {curve.twice} over that for n; n ="
-    rows = [title, columns("", [short(n) for n in shown])]
-    for line in lines:
-        found = dict(line.growth())
-        rows.append(columns(line.name, [f"{found[n]:.2f}" if n in found else "-" for n in shown]))
-    return "\n".join(rows)
 
 
 def columns(name: str, found: Sequence[str], wide: int = CELL) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from harness.authors.mutants import catalogue, matrix
@@ -32,6 +34,16 @@ def test_every_claim_and_every_hint_has_a_wrong_server():
     assert not unproved, f"no wrong server is meant to print {unproved}: add one, or remove these"
     twice = printed & set(PROVED_ELSEWHERE) | set(PROVED_ELSEWHERE) - set(HINTS)
     assert not twice, f"take {twice} out of PROVED_ELSEWHERE"
+
+
+def test_a_claim_needs_the_program_of_others_that_it_runs():
+    """Where the program is missing, the claim is not judged."""
+    for path in scoring.CLAIMS.glob("test_12_*.py"):
+        for claim in path.read_text().split("\n@claim(")[1:]:
+            needed = re.search(r'^.*needs="(redis-\w+|hiredis)"', claim)
+            run = re.search(r'_ours\(.*?, "(.*?)"|_command\(server, "(.*?)"', claim)
+            if needed and run:
+                assert needed[1] in run.groups(), f"{path}: @claim({claim}"
 
 
 def test_the_catalogue_is_sound():

@@ -11,7 +11,9 @@ import pytest
 from harness.tests import golden
 from harness.tests.parts.peer import HELLO, SHORT, arrives, reset, slowly
 from harness.tests.parts.peer import peer  # noqa: F401: a fixture
+from harness.claims.stage.draws import Draws
 from harness.client import length_framing, resp, stream
+from harness.client.redis import client as redis
 from harness.client.client import Client, Conversation
 from harness.client.expected_replies import Replies
 from harness.client.framing import LINE, Fixed
@@ -188,6 +190,19 @@ def test_what_is_said_of_wrong_replies():
         failure = replies.wrong()
         told += [f"{failure.hint}: {failure.message}", f"   came: {failure.received.hex(' ')}"]
     golden.check("wrong-replies", "\n".join(told))
+
+
+def test_each_mebibyte_of_a_long_body_is_another_one():
+    body = Draws("seed").randbytes(4 * MIB)
+    assert len({body[at : at + MIB] for at in range(0, len(body), MIB)}) == 4
+
+
+def test_a_program_of_ours_tells_its_last_steps():
+    talk, steps = Conversation(), map(str, range(2 * redis.MOST_STEPS))
+    server = SimpleNamespace(address=("host", 1), conversation=talk, patience=SHORT)
+    redis.run_ours(server, "redis-py", ["printf", f"{redis.STEP}%s\\n", *steps])
+    last = [*map(str, range(redis.MOST_STEPS + 2, 2 * redis.MOST_STEPS)), "host", "1"]
+    assert [step.text for step in talk.steps] == last
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.EADDRNOTAVAIL])

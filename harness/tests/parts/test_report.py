@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
+from harness.claims.instruments import sanitizers
 from harness.claims.scenarios.cuts import every_cut
 from harness.failures.compare import compare
 from harness.failures.conversation import Conversation
 from harness.failures.failure import Failure
-from harness.failures.hints import HINTS
-from harness.grading import errors, history, judge, report, results, scoring
+from harness.grading import errors, history, judge, report, results, scoring, terminal
 from harness.grading.diagnosis import Diagnosis
 from harness.grading.errors import Message
 from harness.grading.report import Look
 from harness.grading.request import Request, one_test
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
-from harness.lab import chapters
+from harness.lab import chapters, command_line
 from harness.lab.chapters import ROOT
 from harness.server.shim import Group
 from harness.student.watch import stamp
@@ -126,6 +126,27 @@ def test_the_file_for_programs(tmp_path):
     results.write_in_full(many, tmp_path / "02.txt")
     assert (tmp_path / "02.txt").read_text().count("what happened") == 9
     assert f"more failed; all in full: {tmp_path}/02.txt" in report.chapter(many)
+
+
+def test_progress_names_the_test_that_has_run_for_the_longest(monkeypatch, capsys):
+    monkeypatch.setattr(command_line, "knows_escapes", lambda _: True)
+    progress = terminal.Progress(3)
+    for one in (CUT, SIDE, LONG):
+        progress.begun(one.name)
+    progress.found(outcome(CUT, 5, FAILED))
+    last = capsys.readouterr().out.split("\r\033[K")[-1]
+    assert last == "  1 of 3 tests, 1 failed; 0 s in test_02_side"
+
+
+def test_a_report_of_a_sanitizer_is_cut_to_lines_of_the_student():
+    frames = [("memcpy", "interceptors.inc:115"), *[("f", "/usr/include/a.h:7")] * 4]
+    frames += [("reader_take", "/x/reader.c:30"), *[("again", "conn.c:9")] * 4]
+    stack = "".join(f"    #{at} 0x7f in {f} {where}\n" for at, (f, where) in enumerate(frames))
+    title = "ERROR: AddressSanitizer: heap-use-after-free on address 0x6\nREAD of size 4 at 0x6"
+    found = sanitizers.fault(f"==1=={title}\n{stack}\n", {"reader.c", "conn.c"})
+    shown = ["  in reader_take (reader.c:30)", *["  in again (conn.c:9)"] * 3]
+    assert found.message.splitlines()[1:] == shown
+    assert found.message.startswith("AddressSanitizer: heap-use-after-free, READ of size 4\n")
 
 
 def test_each_line_fits_the_terminal_and_colours_change_no_text():
@@ -324,9 +345,7 @@ def test_a_whole_name_is_that_of_one_claim():
                 assert one_test(Request(only=only), claim.chapter) == claim
 
 
-def test_hints_and_what_is_said_of_cuts():
-    hints = "\n\n".join(f"{key} (#{hint.anchor})\n{hint.text}" for key, hint in HINTS.items())
-    golden.check("hints", hints)
+def test_what_is_said_of_cuts():
     golden.check("cuts", "\n".join(map(str, every_cut((b"ab",), Group.INPUT))))
 
 

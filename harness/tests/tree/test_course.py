@@ -104,6 +104,7 @@ def test_a_chapter_changes_only_what_it_teaches():
             assert names[0] - names[1] == set(chapter.drops.split()), chapter.slug
             lesson = skeleton.lesson(chapter)
             assert not [one for one in chapter.moves.split() if f"/{one}\n" in lesson]
+            assert lesson.count("\n+++ /dev/null") == len(chapter.drops.split())
     assert not [places for places in found.values() if len(places) > 1]
 
 

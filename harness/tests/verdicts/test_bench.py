@@ -1,6 +1,7 @@
 """The benchmark: what the load generator says is true, and what is printed of it."""
 
 import json
+import os
 import re
 import socket
 import subprocess
@@ -10,12 +11,9 @@ from contextlib import suppress
 import pytest
 
 from harness.client import length_framing
-from harness.lab import chapters
-from harness.student.bench import command as bench
-from harness.student.bench import subjects, table
-from harness.student.bench.rounds import Cell
-from harness.student.bench.rows import ROWS
-from harness.student.bench.subjects import LIMIT, PEER, SOLUTION, Subject
+from harness.student.bench import command as bench, measure, plot, subjects, table
+from harness.student.bench.measure import Cell, Failed, Figures, Place
+from harness.student.bench.subjects import LIMIT, PEER, ROWS, SOLUTION, Subject
 from harness.tests import golden
 
 BODY = 8  # bytes
@@ -23,8 +21,7 @@ FRAME = length_framing.HEADER + BODY
 
 
 def asked(answer, frames=1):
-    """What the load generator finds of a server, and how often it was asked. `answer`: the reply to
-    so many frames, which the one client has in flight."""
+    """What is said of a server that answers so many frames at once, and how often it was asked."""
     came = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -35,23 +32,40 @@ def asked(answer, frames=1):
                     connection.sendall(answer(data))
 
         threading.Thread(target=serve, daemon=True).start()
-        words = ["-p", listener.getsockname()[1], "-w", 0, "-t", 100, "-s", BODY, "-d", frames]
-        command = [subjects.load_generator(), *map(str, words)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    return json.loads(done.stdout), len(came)
+        words = map(str, [listener.getsockname()[1], os.getpid(), 1, frames, BODY, 0, 0, 0, 100])
+        done = subprocess.run([subjects.load_generator(), *words], capture_output=True, text=True)
+    return done.stderr or json.loads(done.stdout), len(came)
 
 
 def test_the_load_generator_counts_what_comes_back_and_finds_what_is_wrong():
-    found, count = asked(lambda data: data)
-    counted = round(found["requests_per_s"] * found["seconds"])
-    assert count - 2 <= counted <= count  # the first reply and the last one are not counted
-    assert found["errors"] == 0 and found["quantiles"] == sorted(found["quantiles"])
+    for frames in (1, 70_000):
+        found, count = asked(lambda data: data, frames)
+        assert (count - 2) * frames <= found["requests"] <= count * frames  # but for the ends
     for frames, answer, says in (
         (1, lambda data: data[:-1] + bytes([data[-1] ^ 1]), f"byte {FRAME - 1} of what came back"),
         (2, lambda data: data[FRAME:] + data[:FRAME], "what came back is wrong"),
         (1, lambda data: data * 2, "more came back than was sent"),
     ):
-        assert says in asked(answer, frames)[0]["error"]
+        assert says in asked(answer, frames)[0]
+
+
+def test_a_server_is_measured():
+    measuring = measure.Bench(subjects.load_generator(), bench.places_of("1")[0])
+    assert measure.run(measuring, subjects.limit(), ROWS[0].load).value(ROWS[0]) > 0
+
+
+@pytest.mark.parametrize("wrong", (None, (0, "yours", "a"), (0, "limit", "b"), (1, "limit", "b")))
+def test_one_wrong_answer_at_any_place_is_a_failure(wrong, monkeypatch, tmp_path):
+    def run(one, subject, load):
+        if wrong == (one.place.load, subject.name, "a" if load == ROWS[0].load else "b"):
+            raise Failed("a wrong byte")
+        return Figures({"requests": 1, "seconds": 1}, 0)
+
+    monkeypatch.setattr(measure, "run", run)
+    monkeypatch.setattr(bench, "RESULTS", tmp_path / "bench.json")
+    monkeypatch.setattr(bench, "places_of", lambda _: [Place(0, 0), Place(0, 1)])
+    words = ["--chapter=01", "--rows=ab", "--rounds=1", "--server=true {port}"]
+    assert bench.main(words) == (1 if wrong else 0)
 
 
 def test_what_is_printed():
@@ -63,12 +77,5 @@ def test_what_is_printed():
     cells = {(name, row): cell for row in "ab" for name, cell in zip(kinds, {"a": a, "b": b}[row])}
     shown = [part(servers, ROWS[:2], cells) for part in (table.ratios, table.notes)]
     golden.check("bench", "\n\n".join([table.table("title", servers, ROWS[:2], cells), *shown]))
-
-
-@pytest.mark.full("benchmarks")
-def test_your_server_is_in_the_table(monkeypatch, capsys):
-    monkeypatch.setattr(bench, "RESULTS", subjects.BUILT / "test.json")
-    own = str(chapters.find("01").solution_dir)
-    words = ["--chapter", "01", "--rows", "a", "--cores", "1", "--rounds", "1", "--dir", own]
-    assert bench.main(words) == 0
-    assert re.search(r"^yours +\d.*^01 +\d.*^limit +\d", capsys.readouterr().out, re.M | re.S)
+    drawn = plot.table("title", servers, ROWS[:2], cells)
+    assert re.findall('width="(.*?)"', drawn) == ["40.0", "32.0", "80.0", "80.0", "0.0"]

@@ -20,6 +20,7 @@ from harness.client.client import Client, Conversation
 from harness.failures.failure import Failure
 from harness.lab.chapters import ROOT
 from harness.lab.units import MIB
+from harness.server import kill
 from harness.server.linux import procfs
 from harness.server.process import ServerProcess
 from harness.server.shim import shim_library
@@ -140,6 +141,12 @@ def test_each_destroys_its_own(start):
             assert bystander.poll() is None
         finally:
             bystander.kill()
+
+
+def test_the_last_search_for_processes_is_thorough():
+    searches = []
+    assert kill.until_gone(lambda thorough: searches.append(thorough) or [], 60)
+    assert searches == [False, True]
 
 
 def test_it_dies_with_the_grader(tmp_path):

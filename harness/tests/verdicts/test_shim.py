@@ -10,10 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from harness.lab.units import MIB
 from harness.server import shim
 from harness.server.linux import procfs
 from harness.server.process import ServerProcess
-from harness.server.shim import Group, Plan, Shim, Step, fail, piece, shim_library
+from harness.server.shim import Group, Plan, Shim, Step, alloc_library, fail, piece, shim_library
 from harness.server.shim.layout import PASS, SPURIOUS
 from harness.server.waiting.wait import wait_until
 
@@ -23,8 +24,10 @@ INPUTS = ["read", "recv", "recvfrom", "readv", "recvmsg"]
 OUTPUTS = ["write", "send", "sendto", "writev", "sendmsg"]
 WAITS = ["poll", "ppoll", "select", "epoll_wait"]
 ACCEPTS = ["accept", "accept4"]
+ALLOCATIONS = ["malloc", "calloc", "realloc", "reallocarray"]
 EAGAIN, EINTR, EPIPE = fail(errno.EAGAIN), fail(errno.EINTR), fail(errno.EPIPE)
 READS, WRITES, WAITING, ACCEPTING = Group.INPUT, Group.OUTPUT, Group.WAIT, Group.ACCEPT
+NO_MEMORY = Plan(Group.ALLOCATION, [fail(errno.ENOMEM)], at_least=MIB)
 
 
 def disturbed(tmp_path, words: str, *plans: Plan) -> tuple[str, Shim]:
@@ -32,7 +35,7 @@ def disturbed(tmp_path, words: str, *plans: Plan) -> tuple[str, Shim]:
     shared = Shim(tmp_path / "shim")
     shared.schedule(*plans)
     command = [sys.executable, "-S", SOURCE, *words.split()]
-    given = {"env": shim.environment([shim_library()], shared.path), "timeout": 60}
+    given = {"env": shim.environment([shim_library(), alloc_library()], shared.path), "timeout": 60}
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, **given)
     return done.stdout.strip() if done.returncode == 0 else f"ended {done.returncode}", shared
 
@@ -61,6 +64,7 @@ CASES = [
     *((f"{one} 2 empty", Plan(WAITING, [Step(SPURIOUS)], connection=0), "1 0") for one in WAITS),
     *((f"{one} 2 empty", Plan(WAITING, [Step(SPURIOUS)], connection=7), "0 0") for one in WAITS),
     *((f"{one} 2", Plan(ACCEPTING, [fail(errno.EMFILE)], skip=1), "EMFILE fd") for one in ACCEPTS),
+    *((f"{one} 2", NO_MEMORY, "ENOMEM 0") for one in ALLOCATIONS),
     ("close 2", Plan(Group.CLOSE, [EINTR]), "EINTR EBADF"),  # it is closed all the same
 ]
 

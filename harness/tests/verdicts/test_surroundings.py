@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -54,7 +55,9 @@ def test_a_lab_in_an_odd_place(tmp_path):
     for source, points in (("FROM=solutions", 3), ("DIR=wrong one", 0)):
         graded = run(*make, "grade", "T=01_empty_frames", source).stdout
         assert f"{points} of 3 points" in graded
-    words, port = [*make, "run", "FROM=solutions", "ARGS=-p0"], copy / "build" / "port"
+    said = (copy / "docs" / "debugging.md").read_text()
+    port = copy / re.search(r"127\.0\.0\.1 \$\(cat (\S+)\)", said)[1]
+    words = [*make, "run", "FROM=solutions", "ARGS=-p0"]
     with subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True) as server:
         assert wait_until((copy / "build" / "pid").exists, 60)
         os.kill(int((copy / "build" / "pid").read_text()), signal.SIGTERM)
@@ -104,6 +107,7 @@ def test_an_odd_caller_changes_nothing():
     odd_own, odd_servers = surrounded(caller=odd_caller, **VARIABLES)
     assert servers == odd_servers
     assert servers["signals"][0].strip("0") == odd_own["signals"][0].strip("0") == ""
+    assert int(odd_own["signals"][1], 16) & 1 << signal.SIGHUP - 1
     assert servers["descriptors"] == [0, 1, 2]
     assert odd_own["umask"] == 0o077
     for name in ("slack", "policy", "descriptors", "optimize"):

@@ -1,5 +1,8 @@
 /*
- * What the servers of the benchmark share: how they start and stop, and a buffer for frames.
+ * What the servers of the benchmark share: how they start, and the bytes of a connection.
+ *
+ * They serve the clients of the benchmark well, and no others: without memory or descriptors they
+ * end, and a frame that is too long ends its connection.
  *
  * A frame is its own reply, so one buffer serves both directions:
  *
@@ -7,8 +10,8 @@
  *     |  sent     | complete frames, | the beginning | free space  |
  *     |           | that are owed    | of a frame    | for input   |
  *
- * There is one read buffer for all connections; a connection gets a buffer of its own for what is
- * left over after a read and a write, and loses it when nothing is left.
+ * All connections share one read buffer. A connection has a buffer of its own only while something
+ * is left over after a read and a write. As long as a reply is owed nothing more is read.
  */
 #ifndef PEERS_H
 #define PEERS_H
@@ -25,46 +28,45 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define HEADER_BYTES     4u
-#define MAX_FRAME_BYTES  (32u << 20)  /* of the body */
-#define READ_BYTES       (256u << 10) /* of one read */
-#define HIGH_WATER_BYTES (1u << 20)   /* of output that waits: above it nothing more is read */
-#define TRIM_BYTES       (4u << 20)   /* a buffer up to this size is not worth shrinking */
+enum {
+    HEADER_BYTES = 4,
+    MAX_FRAME_BYTES = 32 << 20, /* of the body */
+    READ_BYTES = 256 << 10,     /* of one read, at most */
+    READS_A_TURN = 4,           /* of one client: then it is the turn of others */
+    BACKLOG = 1024
+};
 
-enum { BACKLOG = 1024 };
-enum { PAUSE_MS = 100 }; /* before the next accept() when no descriptor was left */
+struct buffer {
+    uint8_t *data;
+    size_t start, whole, end, cap;
+};
 
-__attribute__((noreturn)) static inline void die(const char *what, const char *why)
+static uint8_t read_bytes[READ_BYTES];
+static struct buffer shared;
+
+_Noreturn static inline void die(const char *what, const char *why)
 {
     fprintf(stderr, "%s: %s\n", what, why);
     exit(1);
 }
 
-static inline void stop(int number)
-{
-    (void)number;
-    _exit(0);
-}
-
-/* Reads the command line, and sees to the signals. Returns the address to listen on. */
-static inline struct sockaddr_in start(int argc, char **argv)
+/* Reads the command line, PROGRAM -p PORT. Returns a socket that listens, and does not block. */
+static inline int start(int argc, char **argv)
 {
     if (argc != 3 || strcmp(argv[1], "-p") != 0)
         die("usage", "PROGRAM -p PORT");
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGTERM, stop);
-    signal(SIGINT, stop);
-    return (struct sockaddr_in){.sin_family = AF_INET,
-                                .sin_port = htons((uint16_t)atoi(argv[2])),
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-}
-
-/* A socket that listens, and does not block. */
-static inline int listen_on(struct sockaddr_in address)
-{
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max; /* 1024 descriptors are too few */
+    setrlimit(RLIMIT_NOFILE, &limit);
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)atoi(argv[2])),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
         bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(fd, BACKLOG) < 0)
@@ -72,33 +74,20 @@ static inline int listen_on(struct sockaddr_in address)
     return fd;
 }
 
-/* Says where it listens. */
-static inline void announce(int fd)
-{
-    struct sockaddr_in address;
-    socklen_t size = sizeof address;
-    if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
-        die("getsockname", strerror(errno));
-    printf("listening on 127.0.0.1:%u\n", (unsigned)ntohs(address.sin_port));
-    fflush(stdout);
-}
-
-/* The next client that waits, or -1 with the reason in errno. */
-static inline int accept_next(int listener)
-{
-    int on = 1, fd;
-    do
-        fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
-    if (fd >= 0)
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    return fd;
-}
-
-/* Whether a read or a write failed for now only. */
+/* Returns true if a read, a write or an accept has failed for now only. */
 static inline bool passes(int error)
 {
-    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+    return error == EAGAIN || error == EINTR || error == ECONNABORTED;
+}
+
+/* The next client that waits, or -1 if there is none. */
+static inline int accept_next(int listener)
+{
+    int on = 1, fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0 && !passes(errno))
+        die("accept", strerror(errno));
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return fd;
 }
 
 static inline uint32_t frame_length(const uint8_t *header)
@@ -108,47 +97,35 @@ static inline uint32_t frame_length(const uint8_t *header)
     return le32toh(length);
 }
 
-struct buffer {
-    uint8_t *data;
-    size_t start, whole, end, cap;
-};
-
 /* How many bytes of replies it holds. */
-static inline size_t buffer_owed(const struct buffer *b)
+static inline size_t owed(const struct buffer *b)
 {
     return b->whole - b->start;
 }
 
-/* Moves what is not sent yet to the front. */
-static inline void buffer_slide(struct buffer *b)
+/* Returns where the next read goes, with READ_BYTES of space: to `own` if something is left there,
+ * else to `shared`. Space doubles, so the cost of a byte does not depend on their number. */
+static inline struct buffer *for_input(struct buffer *own)
 {
-    memmove(b->data, b->data + b->start, b->end - b->start);
-    b->whole -= b->start;
-    b->end -= b->start;
-    b->start = 0;
-}
-
-/* Makes space for one more read. It slides over no more bytes than were sent, and doubles: so the
- * cost of a byte does not depend on their number. False: no memory. */
-static inline bool buffer_reserve(struct buffer *b)
-{
-    if (b->cap - b->end >= READ_BYTES)
-        return true;
-    if (b->start >= b->end - b->start && b->start > 0)
-        buffer_slide(b);
-    if (b->cap - b->end >= READ_BYTES)
-        return true;
-    size_t cap = 2 * b->cap > b->end + READ_BYTES ? 2 * b->cap : b->end + READ_BYTES;
-    uint8_t *data = realloc(b->data, cap);
-    if (data == NULL)
-        return false;
-    b->data = data;
-    b->cap = cap;
-    return true;
+    if (own->data == NULL) {
+        shared = (struct buffer){.data = read_bytes, .cap = READ_BYTES};
+        return &shared;
+    }
+    memmove(own->data, own->data + own->start, own->end - own->start);
+    own->end -= own->start;
+    own->start = own->whole = 0; /* nothing was owed */
+    if (own->cap - own->end < READ_BYTES) {
+        size_t least = own->end + READ_BYTES;
+        own->cap = 2 * own->cap > least ? 2 * own->cap : least;
+        own->data = realloc(own->data, own->cap);
+        if (own->data == NULL)
+            die("realloc", strerror(errno));
+    }
+    return own;
 }
 
 /* Finds the frames that are complete now. False: behind them is one that is too long. */
-static inline bool buffer_find_frames(struct buffer *b)
+static inline bool find_frames(struct buffer *b)
 {
     while (b->end - b->whole >= HEADER_BYTES) {
         uint32_t length = frame_length(b->data + b->whole);
@@ -161,40 +138,56 @@ static inline bool buffer_find_frames(struct buffer *b)
     return true;
 }
 
-/* Puts a copy of what is left in `from` into `b`, which is empty. False: no memory. */
-static inline bool buffer_copy(struct buffer *b, const struct buffer *from)
+/* Keeps in `own` what is left in `b`, which is `own` or `shared`. */
+static inline void keep(struct buffer *own, const struct buffer *b)
 {
-    size_t size = from->end - from->start;
-    if (size == 0)
-        return true;
-    uint8_t *data = malloc(size);
-    if (data == NULL)
-        return false;
-    memcpy(data, from->data + from->start, size);
-    *b = (struct buffer){data, 0, buffer_owed(from), size, size};
-    return true;
-}
-
-static inline void buffer_free(struct buffer *b)
-{
-    free(b->data);
-    *b = (struct buffer){0};
-}
-
-/* Gives back the memory that is no longer needed. */
-static inline void buffer_trim(struct buffer *b)
-{
-    size_t size = b->end - b->start;
-    if (size == 0) {
-        buffer_free(b);
-    } else if (b->cap > TRIM_BYTES && size <= b->cap / 4) {
-        buffer_slide(b);
-        uint8_t *data = realloc(b->data, size);
-        if (data != NULL) {
-            b->data = data;
-            b->cap = size;
-        }
+    size_t left = b->end - b->start;
+    if (b == own && left > 0)
+        return;
+    uint8_t *data = left > 0 ? malloc(left) : NULL;
+    if (left > 0) {
+        if (data == NULL)
+            die("malloc", strerror(errno));
+        memcpy(data, b->data + b->start, left);
     }
+    if (b == own)
+        free(own->data);
+    *own = (struct buffer){data, 0, owed(b), left, left};
+}
+
+/* Writes once what is owed. False: the connection is broken. */
+static inline bool flush(int fd, struct buffer *b)
+{
+    ssize_t n = owed(b) > 0 ? write(fd, b->data + b->start, owed(b)) : 0;
+    b->start += n > 0 ? (size_t)n : 0;
+    return n >= 0 || passes(errno);
+}
+
+/* Serves a socket that is ready: sends what is owed, then reads and answers until there is no more,
+ * which a short read shows, or a reply has to wait. `framed`: only complete frames are answered.
+ * False: the connection is over. */
+static inline bool serve(int fd, struct buffer *own, bool framed)
+{
+    if (!flush(fd, own))
+        return false;
+    if (own->data != NULL)
+        keep(own, own);
+    ssize_t n = READ_BYTES;
+    for (int i = 0; i < READS_A_TURN && n == READ_BYTES && owed(own) == 0; i++) {
+        struct buffer *b = for_input(own);
+        n = read(fd, b->data + b->end, READ_BYTES);
+        if (n <= 0)
+            return n < 0 && passes(errno);
+        b->end += (size_t)n;
+        if (!framed)
+            b->whole = b->end;
+        else if (!find_frames(b))
+            return false;
+        if (!flush(fd, b))
+            return false;
+        keep(own, b);
+    }
+    return true;
 }
 
 #endif

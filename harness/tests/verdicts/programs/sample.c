@@ -19,6 +19,11 @@ static void fails(void)
     check_equal("number-bytes", "the frame", "abcd", 4, "abXd", 4);
 }
 
+static void prefix(void)
+{
+    check_equal("number-bytes", "the frame", "abcd", 4, "abc", 3);
+}
+
 static void blames_the_machine(void)
 {
     check_impossible("no memory for %d bytes", 7);
@@ -27,6 +32,7 @@ static void blames_the_machine(void)
 const struct check checks[] = {
     {"told", told},
     {"fails", fails},
+    {"prefix", prefix},
     {"blames", blames_the_machine},
     {0},
 };

@@ -1,7 +1,8 @@
 """disturbed.py FUNCTION TIMES [blocking | dup | empty]: connects to itself, and makes this call
 again and again on the accepted end, connection 0, for 4 bytes each, while a schedule disturbs it.
-The other end has sent "abcdefghijkl", or nothing with "empty". Prints what was read, the number
-that was returned, or the error; at last what has arrived. For test_shim.py."""
+The other end has sent "abcdefghijkl", or nothing with "empty". Or it asks for a MiB of memory so
+often. Prints what was read, the number that was returned, 0 for memory, or the error; at last what
+has arrived. For test_shim.py."""
 
 import ctypes
 import errno
@@ -46,8 +47,14 @@ CALLS = {
     "accept": (listener.fileno(), None, None),
     "accept4": (listener.fileno(), None, None, 0),
     "close": (near,),
+    "malloc": (1 << 20,),
+    "calloc": (1 << 10, 1 << 10),
+    "realloc": (None, 1 << 20),
+    "reallocarray": (None, 1 << 10, 1 << 10),
 }
-reads = name.startswith("r") or name == "peek"
+if "alloc" in name:
+    getattr(libc, name).restype = lambda block: 0 if block else -1  # NULL is its error
+reads = name in ("read", "readv", "recv", "recvfrom", "recvmsg", "peek")
 for _ in range(times):
     watched[near // 64] = 1 << near % 64
     data.raw = b"wxyz"
