@@ -9,7 +9,7 @@ from harness.tests.shell import run, script
 
 TOOLS = ("sh", "env", "dirname", "mktemp", "rm", "cmp", "cp", "mkdir")
 ALL = {"LAB_BENCH": "1", "LAB_SITE": "1"}
-REST = """python3 clang clang-format flake8 bsdcat gdb strace ss nc node chromium redis-server
+REST = """python3 clang clang-format flake8 bsdcat sim_c gdb strace ss nc node chromium redis-server
     redis-cli redis-benchmark""".split()
 HERE = [*REST, "valgrind", "npm"]
 USER = {"id": "echo 1000"}
