@@ -32,7 +32,7 @@ COMMANDS = {
     "handin": "course.handover.handin",
     "appeal": "course.handover.appeal",
     "class": "course.classes.command",
-    "similar": "course.similarity.command",
+    "similar": "course.similarity",
     "export": "course.export",
     "gradescope": "course.gradescope.command",
     "site": "course.site",

@@ -34,7 +34,7 @@ ENTRIES = 1000  # of a directory that are looked at
 ARCHIVES = (
     *(".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tbz", ".tar.xz", ".txz", ".tar.lzma"),
     *(".tar", ".zip"),
-    *(".rar", ".7z", ".tar.zst", ".tzst", ".tar.lz", ".tar.z"),  # extract.py refuses these
+    *(".rar", ".7z", ".tar.zst", ".tzst", ".tar.lz", ".tar.z"),
 )
 _SUFFIX = re.compile(r"\.\w{1,5}$")  # of a file that is not named like an archive
 RESERVED = ("class.html", "scores.csv")  # these stand beside the results

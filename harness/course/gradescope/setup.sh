@@ -5,7 +5,7 @@ cd "$(dirname "$0")"
 
 apt-get update -q
 DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
-    gcc libc6-dev make valgrind gdb \
+    gcc libc6-dev make valgrind gdb libarchive-tools \
     python3 python3-pytest python3-pytest-timeout
 sh lab/harness/find-python.sh
 

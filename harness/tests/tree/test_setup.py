@@ -9,8 +9,8 @@ from harness.tests.shell import run, script
 
 TOOLS = ("sh", "env", "dirname", "mktemp", "rm", "cmp", "cp", "mkdir")
 ALL = {"LAB_BENCH": "1", "LAB_SITE": "1"}
-REST = """python3 clang clang-format flake8 gdb strace ss nc node chromium redis-server redis-cli
-    redis-benchmark""".split()
+REST = """python3 clang clang-format flake8 bsdcat sim_c gdb strace ss nc node chromium redis-server
+    redis-cli redis-benchmark""".split()
 HERE = [*REST, "valgrind", "npm"]
 USER = {"id": "echo 1000"}
 FAILS = "exit 1"
