@@ -18,7 +18,8 @@ export function place(kind, name, words) {
 function timeline(name, words) {
   const page = read(`docs/timelines/${name}.html`);
   const said = page.match(/<pre>.*?<\/pre>/s)[0].replace(/ DIR=[^\s<]+/g, "");
-  const table = page.match(/<!-- timeline -->\n(.*)\n<!-- end/s)[1].replace(/ id="marked"/, "");
+  const table = page.match(/<!-- timeline -->\n(.*)\n<!-- end/s)[1]
+    .replace(/ id="marked"/, "").replace(/(?<=>) +/g, indent => "&nbsp;".repeat(indent.length)); // Vue drops spaces
   return joined([
     `<div class="live" v-pre><p>${spans(words.timeline)}</p>`,
     `<details><summary>${words.failure}</summary>${said}</details>`,

@@ -43,11 +43,13 @@ pre {{ font: 12px/1.45 ui-monospace, monospace; overflow-x: auto; }}
   #e69f00b0 0 var(--b, 67%), #009e73b0 0 var(--c, 100%), transparent 0) no-repeat; }}
 .timeline .client .lane {{ color: #0072b2; }}
 .timeline .server .lane {{ color: #d55e00; }}
+.timeline .failed {{ color: #cf222e; }}
 .timeline summary {{ list-style: none; cursor: pointer; border-bottom: 1px dotted; }}
 .timeline pre {{ margin: 0 0 .3rem 1rem; }}
 </style>
 <h1>{title}: <span class="{verdict}">{verdict}</span></h1>
-<pre>{said}</pre>
+<pre>
+{said}</pre>
 <h2>At the end</h2>
 <ul>{ending}</ul>
 <p><a href="#marked">Where it failed</a>, or what was repeated most. Click on a line with a dotted
