@@ -44,7 +44,6 @@ export LAB_OUT    = $(call given,OUT)
 export LAB_FORMAT = $(call given,FORMAT)
 export LAB_COLUMN = $(call given,COLUMN)
 export LAB_GRADEBOOK = $(call given,GRADEBOOK)
-export LAB_REDIS  = $(call given,REDIS)
 export LAB_SITE   = $(call given,SITE)
 export LAB_SERVE  = $(call given,SERVE)
 export LAB_SOLUTIONS = $(call given,SOLUTIONS)
@@ -60,7 +59,7 @@ python = exec sh harness/find-python.sh
 
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
     RULES SUB JOBS LIST ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK SITE SERVE SOLUTIONS REPO BASE \
-    REDIS WITH PART ANSWERS TESTARGS RECORD PYTHON CC CFLAGS MAKEFLAGS SHELL
+    WITH PART ANSWERS TESTARGS RECORD PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
 $(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` lists them, in capitals))
@@ -93,7 +92,6 @@ help:
 ##    make watch CH=03       grades again whenever a file is saved
 ##    make fuzz CH=05        malformed messages for the reader (SECONDS=20);
 ##      INPUT=hex            one message that went wrong, again
-##    make tcl CH=12 REDIS=d the tests of Redis, whose source is in d (T=, V=1)
 ##    make answers CH=03     of the questions in the handout, once it has 100
 ##    make handin CH=03      packs your chapter as one file (OUT=x.tar.gz)
 ##
@@ -155,8 +153,11 @@ help:
 setup:
 	@sh harness/setup.sh
 
+tcl:
+	@echo "sh docs/recipes/redis-tests.sh DIR PORT runs the tests of Redis" >&2; exit 2
+
 # Each is a line of COMMANDS in harness/__main__.py.
-COMMANDS = grade run watch replay trace demo fuzz tcl answers doctor bench diff lesson skeletons handout handin \
+COMMANDS = grade run watch replay trace demo fuzz answers doctor bench diff lesson skeletons handout handin \
     appeal class similar export gradescope site mutants pictures steady soak
 $(COMMANDS):
 	@$(python) -m harness $@
@@ -218,4 +219,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$sources || exit 1; done
 
-.PHONY: help setup memcheck test check clean format lint $(COMMANDS)
+.PHONY: help setup tcl memcheck test check clean format lint $(COMMANDS)

@@ -20,7 +20,6 @@ COMMANDS = {
     "trace": "student.trace.command",
     "demo": "student.demos.command",
     "fuzz": "student.fuzz",
-    "tcl": "student.tcl",
     "answers": "student.answers",
     "doctor": "student.doctor",
     "bench": "student.bench.command",

@@ -1,5 +1,4 @@
-"""The commands of a student besides grade: run, watch, replay, trace, demo, fuzz, tcl, doctor,
-bench.
+"""The commands of a student besides grade: run, watch, replay, trace, demo, fuzz, doctor, bench.
 
 Imports: claims, client, failures, grading, lab, server.
 """
