@@ -33,6 +33,7 @@ export LAB_SECONDS = $(call given,SECONDS)
 export LAB_RULES  = $(call given,RULES)
 export LAB_SUB    = $(call given,SUB)
 export LAB_JOBS   = $(call given,JOBS)
+export LAB_LIST   = $(call given,LIST)
 export LAB_ANON   = $(call given,ANON)
 export LAB_ISOLATE = $(call given,ISOLATE)
 export LAB_LATE   = $(call given,LATE)
@@ -56,7 +57,7 @@ export LAB_PYTHON = $(value PYTHON)
 python = exec sh harness/find-python.sh
 
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
-    RULES SUB JOBS ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK SITE SERVE SOLUTIONS REPO BASE \
+    RULES SUB JOBS LIST ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK SITE SERVE SOLUTIONS REPO BASE \
     PART ANSWERS TESTARGS RECORD PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
@@ -99,11 +100,9 @@ help:
 ##      ANSWERS=0            also without what `make answers` shows
 ##    make class CH=04 SUB=d grades each submission in d, and makes a page;
 ##                           again: only what is missing or has changed
-##      JOBS=2 ANON=1        so many at a time; numbers instead of names
+##      JOBS=2               so many at a time
 ##      ISOLATE=auto         bubblewrap, landlock or none
-##      LATE=program         from points and time to the points that count
-##      BENCH=ac N=5         a scoreboard of those with full marks: see ROWS=
-##      ENGINE=slurm         on a cluster; ENGINE=parallel SSHLOGIN=a,b by ssh
+##      LIST=1               prints a command for each instead, for other machines
 ##    make appeal ID=...     a failure in one file, to be judged again (DIR=)
 ##    make export CH=03 FORMAT=junit   the last grade for another program;
 ##      FORMAT= lists the formats; OUT=file; canvas is filled in for a class:

@@ -32,7 +32,7 @@ COMMANDS = {
     "appeal": "course.handover.appeal",
     "class": "course.classes.command",
     "similar": "course.similarity",
-    "export": "course.exports.command",
+    "export": "course.export",
     "gradescope": "course.gradescope.command",
     "site": "course.site",
     "mutants": "authors.mutants.command",

@@ -53,7 +53,7 @@ static void check_frame(struct conn *c)
 unsigned conn_interest(const struct conn *c)
 {
     /* TODO 1: Return what the connection waits for in its state, and nothing else. Graded by
-     * test_03_idle_server_uses_no_cpu. */
+     * test_03_waits_only_for_what_it_needs. */
     return c->state == CONN_CLOSED ? 0 : CONN_WANT_READ | CONN_WANT_WRITE;
 }
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness.course.exports.result import what_happened
+from harness.course.export import what_happened
 from harness.lab import command_line
 from harness.lab.chapters import CHAPTERS, ROOT, Chapter, find
 from harness.lab.numbers import is_whole

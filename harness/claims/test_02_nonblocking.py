@@ -177,7 +177,6 @@ def test_02_closing_stops_nobody(server, rng):
 
 def _expect_no_close_in_between(server, client) -> None:
     """Returns when a reply has begun to come, or when it does not; a close() is not the reason."""
-    __tracebackhide__ = True
 
     def closing() -> bool:
         return any(map(sleeps_in_close, server.process.pids())) and not arrived_bytes(client)

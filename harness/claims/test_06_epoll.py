@@ -247,7 +247,6 @@ def test_06_idle_connections_cost_nothing(launch, rng):
 
 def _steps_of_a_request(server, client, rng) -> float:
     """Each is sent when the server sleeps again: one that reads until EAGAIN does so each time."""
-    __tracebackhide__ = True
 
     def ask() -> None:
         for _ in range(FEW_REQUESTS):
@@ -258,7 +257,6 @@ def _steps_of_a_request(server, client, rng) -> float:
 
 
 def _idle_cost_no_cpu(launch, rng) -> None:
-    __tracebackhide__ = True
     for _ in range(TRIES):
         crowded, alone = _least_costs(launch, rng)
         if crowded <= IDLE_RATIO * alone:
@@ -296,7 +294,6 @@ def _ask(client, rng, count: int) -> None:
 @contextmanager
 def _idle(server, count: int) -> Iterator[None]:
     """Connects clients that send nothing, for the time of the block."""
-    __tracebackhide__ = True
     server.conversation.note("the grader", f"connects {count:,} clients, which send nothing")
     with connected(server, count):
         wait_until(lambda: until_asleep(server), SETTLE_SECONDS)  # to let them in is work

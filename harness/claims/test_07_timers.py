@@ -64,7 +64,6 @@ RESETS = dict.fromkeys((*WRONG, *LOST, "timer-early", "timer-late"), "timer-star
 
 def expect_cancelled(client: Client, cmd: int, seq: int) -> None:
     """Cancels what has this cmd and seq, and gets the last reply of it."""
-    __tracebackhide__ = True
     client.send_frame(cancel(7, seq))
     expect_in_any_order(client, [reply(CANCEL, 7, OK), reply(cmd, seq, CANCELLED)])
 
@@ -138,7 +137,6 @@ def test_07_every_rings_count_times(launch, rng):
 
 
 def _rings_in_rounds(server, client: Client, text: bytes, ms: int, count: int) -> None:
-    __tracebackhide__ = True
     began = server.clock.now_ms
     client.send_frame(every(1, ms, count, text))
     for index in range(count):
@@ -147,7 +145,6 @@ def _rings_in_rounds(server, client: Client, text: bytes, ms: int, count: int) -
 
 def _ends_beside_another(server, client: Client) -> None:
     """Two EVERYs ring together; one ends, and the other goes on."""
-    __tracebackhide__ = True
     began = server.clock.now_ms
     client.send_frames([every(1, 10, 2, b"ends"), every(2, 10, 4, b"goes on")])
     for index in range(4):
@@ -276,7 +273,6 @@ def test_07_server_on_a_machine_that_runs_for_weeks(launch):
 
 
 def _rings_over_the_wrap(launch, wrap: int, idle_ms: int) -> None:
-    __tracebackhide__ = True
     start = Start(uptime_ms=wrap - MINUTE)
     server = launch(("--idle-timeout", str(idle_ms)), framing=MESSAGES, clock=start)
     client = server.connect()

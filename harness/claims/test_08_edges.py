@@ -72,7 +72,6 @@ class _Talk:
 
     def fill(self, server, goal: int) -> None:
         """Sends frames and takes nothing, until the server holds `goal` bytes or reads no more."""
-        __tracebackhide__ = True
         self._client.conversation.note(self._client.name, "sends frames and reads nothing")
         self.send(-self._sent % FRAME_BYTES)
         step = READ_BYTES
@@ -94,7 +93,6 @@ class _Talk:
 
     def take(self) -> None:
         """Takes everything that the kernel has for it, here and at the server."""
-        __tracebackhide__ = True
         self._client.conversation.note(self._client.name, "reads what is there")
         for _ in range(LOOKS):
             while self._client.take(self._replies, self._owed()):
@@ -103,6 +101,5 @@ class _Talk:
 
     def expect_all(self) -> None:
         """Everything that is owed comes, though nothing more is sent."""
-        __tracebackhide__ = True
         while owed := self._owed():
             self._client.expect_part(self._replies, owed)

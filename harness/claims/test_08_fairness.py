@@ -92,7 +92,6 @@ def test_08_fire_hoses_do_not_keep_the_loop(launch):
 
 
 def _check_before_polite(most: int) -> None:
-    __tracebackhide__ = True
     if most > BEFORE_POLITE:
         text = f"{most:,} messages of one client were answered before the first one of a polite "
         raise Failure(f"{text}client", hint="iteration-too-long")
@@ -100,7 +99,6 @@ def _check_before_polite(most: int) -> None:
 
 def _all_at_once(server: Server, polite: Client) -> list[Entry]:
     """Returns the calls of the server after _sent_at_once(), up to its next sleep."""
-    __tracebackhide__ = True
     last = server.shim.recorded()
     with _sent_at_once(server, polite):
         polite.expect_frame(POLITE[1])
@@ -112,7 +110,6 @@ def _all_at_once(server: Server, polite: Client) -> list[Entry]:
 def _sent_at_once(server: Server, polite: Client) -> Iterator[list[Stream]]:
     """Greedy clients have sent, and the polite one after them, when the server looks. Returns the
     greedy ones."""
-    __tracebackhide__ = True
     data = length_framing.encode(SHORTEST) * GREEDY_LOT
     with connected(server, GREEDY_CLIENTS) as streams:
         what = f"{GREEDY_LOT:,} empty frames each, all at once"
@@ -130,7 +127,6 @@ def _few_come_before(server: Server) -> None:
     """Like _most_before(), where nobody sees what the server sends: what the kernel has delivered
     to each greedy client is compared with the first reply to the polite one. The loop is one, as
     another thread may go on while that of the polite client waits for a processor."""
-    __tracebackhide__ = True
     polite = server.connect("polite")
     want_stamps(polite)
     if not wait_until(lambda: _stamp_of_reply(server, polite), STAMPED_SECONDS):
@@ -146,7 +142,6 @@ def _few_come_before(server: Server) -> None:
 
 def _stamp_of_reply(server: Server, polite: Client, asked: bool = False) -> int | None:
     """The stamp of the next reply, which the client takes."""
-    __tracebackhide__ = True
     if not asked:
         polite.send_frame(POLITE[0])
     eventually(server, lambda: arrived_bytes(polite))
@@ -200,7 +195,6 @@ def test_08_nothing_stalls_after_the_budget(launch, rng):
 def _ask_much(server) -> None:
     """Sums of nothing, which are all there when the server looks, and more than one budget is
     for."""
-    __tracebackhide__ = True
     client = server.connect()
     data = b"".join(length_framing.encode(sum_of(seq)) for seq in range(MESSAGES_SENT))
     replies = [reply(SUM, seq, OK, i64(0)) for seq in range(MESSAGES_SENT)]
@@ -237,7 +231,6 @@ def test_08_over_quota_delays_nobody_else(launch):
 
 def _served_at_once(server: Server, over_quota: Sequence[Stream]) -> None:
     """A client is served while the clock of the server stands, so that no interval ends."""
-    __tracebackhide__ = True
     client, began = server.connect("polite"), server.clock.now_ms
     with server.clock.within():
         for _ in range(ASKED):
@@ -256,7 +249,6 @@ def _served_at_once(server: Server, over_quota: Sequence[Stream]) -> None:
 def _served_soon(server: Server) -> None:
     """A client is served while intervals end by the clock of the machine. Other programs may make
     some of its waits long, but not each."""
-    __tracebackhide__ = True
     client, times = server.connect("polite"), []
     for _ in range(ASKED_AGAIN):
         start = time.monotonic()

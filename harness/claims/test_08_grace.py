@@ -67,7 +67,6 @@ def test_08_replies_arrive_when_the_server_ends(launch, rng):
 
 def _expect_all_answered(server) -> None:
     """A client has sent more than the budget of an iteration answers when the server is to end."""
-    __tracebackhide__ = True
     client, text = server.connect("many"), string(b"many")
     ask(client, request(ECHO, MANY, text), reply(ECHO, MANY, OK, text))  # it is accepted
     until_asleep(server)
@@ -153,7 +152,6 @@ def _refuses(server) -> bool:
 
 def _expect_refused(server) -> None:
     """Checks that the server, which has been told to end, listens no more, and still runs."""
-    __tracebackhide__ = True
     server.conversation.note("the grader", "connects, and has to be refused")
     if not eventually(server, lambda: _refuses(server)):
         raise Failure("after the signal the server still accepts clients", hint="grace-listens")
@@ -164,13 +162,11 @@ def _expect_refused(server) -> None:
 
 def _expect_end(server, when: str) -> None:
     """Expects the end of the server now, with status 0."""
-    __tracebackhide__ = True
     if not eventually(server, lambda: not server.process.alive()):
         raise Failure(f"the server still runs, although {when}", hint="grace-idle")
     _expect_status_0(server)
 
 
 def _expect_status_0(server) -> None:
-    __tracebackhide__ = True
     if not server.process.describe().startswith("exited with status 0"):
         raise Failure("after the signal the server did not exit with status 0", hint="wrong-exit")

@@ -44,7 +44,6 @@ def test_08_a_send_takes_of_the_budget(launch, rng):
 
 
 def _expect_few_sends(server) -> None:
-    __tracebackhide__ = True
     most = most_sent_in_an_iteration(server)
     if most > SENDS_AT_MOST:
         text = f"one iteration of the loop sent {most:,} times"
@@ -81,7 +80,6 @@ def test_08_alarms_that_ring_together(launch, rng):
 
 
 def _set_alarms(client: Client) -> None:
-    __tracebackhide__ = True
     client.send_frames([after(seq, ALARM_MS, b"") for seq in range(ALARMS)])
     client.send_frame(request(ECHO, ALARMS, string(b"set")))
     client.expect_frame(reply(ECHO, ALARMS, OK, string(b"set")))
@@ -89,7 +87,6 @@ def _set_alarms(client: Client) -> None:
 
 def _expect_freed_in_many(server, client: Client, polite: Client) -> None:
     """The alarms of a client that resets are not freed in one iteration."""
-    __tracebackhide__ = True
     _set_alarms(client)
     before = server.process.calls()
     client.reset()

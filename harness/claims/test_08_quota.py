@@ -128,7 +128,6 @@ def test_08_unused_quota_is_gone(launch, rng):
 
 def _expect_no_more(server, client: Client) -> None:
     """The quota is used up. With the clock of the machine the next interval may have begun."""
-    __tracebackhide__ = True
     if server.clock.ours:
         server.clock.settle()
         client.expect_nothing_yet()
@@ -137,7 +136,6 @@ def _expect_no_more(server, client: Client) -> None:
 def _expect_at(server, client: Client, bodies: Sequence[bytes], began: float, ms: int) -> float:
     """Expects these frames in the interval after that of `ms` which began at `began`, at its first
     moment. Returns when this one began, or a little earlier."""
-    __tracebackhide__ = True
     early = 0 if server.clock.ours else CLOCK_MS
     expect_at(server, client, bodies, began, ms - early)
     return server.clock.now_ms if server.clock.ours else began + ms
@@ -178,7 +176,6 @@ def test_08_waiting_frames_are_answered(launch, rng):
 
 def _have_waited(began: float, count: int, frames: int, ms: int) -> None:
     """Fails if all of `count` frames, sent since `began`, were answered before their interval."""
-    __tracebackhide__ = True
     passed = 1000 * (time.monotonic() - began)
     if passed < (count - 1) // frames * ms - CLOCK_MS:
         text = f"{count} frames were answered within {passed:.0f} ms, and {frames} are allowed in "
@@ -210,7 +207,6 @@ def test_08_interval_begins_with_a_frame(launch, rng):
 def _five_frames(server, client: Client, rng, interval: int) -> float:
     """The first one comes in two parts, the next three some time later, and the fifth has to wait.
     Returns the milliseconds from the first reply, or a little earlier, to the last."""
-    __tracebackhide__ = True
     body = words(rng, 8)
     frame = length_framing.encode(body)
     client.send(frame[:3])
@@ -248,7 +244,6 @@ def test_08_over_quota_is_not_read(launch, rng):
 
 def _rests(server) -> None:
     """Checks that the server sleeps, and is not woken."""
-    __tracebackhide__ = True
     when = "with nothing to do until the next interval"
     no_cpu(server, when, "quota-unread", seconds=WATCHED)
     few_waits(server, when, "quota-unread")

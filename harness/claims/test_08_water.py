@@ -87,7 +87,6 @@ def test_08_reads_again_at_low_water(launch, rng):
 def _take_until_read(server, client: Client, sent: int) -> int:
     """The client takes its replies step by step. Returns the least that the server held before it
     read more of what is there all the time."""
-    __tracebackhide__ = True
     taken, lowest = 0, HIGH
     while True:
         goal = taken + STEP
@@ -128,7 +127,6 @@ def test_08_any_marks_will_do(launch, rng):
 def _read_when_the_server_holds_frames(server, frames: list[bytes]) -> None:
     """A client sends a few frames at a time, and reads once the server holds some of them. The
     server has read all that was sent, so no event reports the frames that it holds."""
-    __tracebackhide__ = True
     client = connect_narrow(server, "patient")
     sent = b""
     for at in range(0, len(frames), FEW):
@@ -172,7 +170,6 @@ def test_08_steady_reader(launch, rng):
 def _expect_read_as_answered(server) -> None:
     """A client sends short messages without a pause and reads all replies. A read has 256 times as
     many of them as an iteration answers, so a server that reads in each iteration holds them."""
-    __tracebackhide__ = True
     client = server.connect("steady")
     ask(client, SHORTEST, SHORTEST_ANSWER)
     base = server.process.peak_bytes()

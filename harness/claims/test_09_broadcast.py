@@ -136,7 +136,6 @@ def test_09_broadcasts_in_order(launch):
 
 def _expect_in_order(client: Client, senders, replies: int) -> None:
     """The pushes of all senders, and replies; of each the next one, whichever it is."""
-    __tracebackhide__ = True
     next_of = dict.fromkeys(senders, 0)
     answered = 0
     for _ in range(MANY * len(senders) + replies):
@@ -157,7 +156,6 @@ def _expect_in_order(client: Client, senders, replies: int) -> None:
 
 def _counts(body: bytes, seq: int, due: tuple[int, ...]) -> None:
     """Checks the count, if this is the reply to a BROADCAST with this seq."""
-    __tracebackhide__ = True
     came = Reply.of(body)
     if came is None or came[:3] != (BROADCAST, seq, OK) or len(came.fields) != 4:
         return
@@ -190,7 +188,6 @@ def test_09_senders_that_are_gone(launch):
 
 def _broadcast_to_those_left(clients: list[Client]) -> None:
     """A failure of this broadcast has nothing to do with the senders that are gone."""
-    __tracebackhide__ = True
     try:
         broadcast_to(clients[0], clients[1:], 1, b"the others")
         for client in clients:
@@ -203,7 +200,6 @@ def _broadcast_to_those_left(clients: list[Client]) -> None:
 
 def _send_and_leave(server, sender: Client, text: bytes, half: bool, at_once: bool) -> None:
     """Closes, or half-closes. `at_once`: the server hears of both together."""
-    __tracebackhide__ = True
     if at_once:
         server.process.pause()
     try:
@@ -216,7 +212,6 @@ def _send_and_leave(server, sender: Client, text: bytes, half: bool, at_once: bo
 def _expect_answers(sender: Client, text: bytes, count: int) -> None:
     """Expects the reply, perhaps after the message itself: it may have been pushed before the
     server saw the half-close. EOF follows."""
-    __tracebackhide__ = True
     came = sender.read_frame()
     if came == pushed(text):
         came = sender.read_frame()
@@ -229,7 +224,6 @@ def _expect_answers(sender: Client, text: bytes, count: int) -> None:
 
 def _until_open(server, client: Client, count: int) -> None:
     """Waits until STATS says that `count` connections are open."""
-    __tracebackhide__ = True
     if not eventually(server, lambda: stats(client)[0] == count):
         text = f"{count} clients are connected, but STATS says {stats(client)[0]}"
         raise Failure(text, hint="stats-of-all")
@@ -279,7 +273,6 @@ def test_09_broadcast_to_one_that_never_reads(launch, rng):
 def _reached_is_open(readers: list[Client], count: int) -> None:
     """Checks that the client that never reads is connected if it was counted. One of the readers
     is in its loop, and has got the message: if it was closed for that, it is gone now."""
-    __tracebackhide__ = True
     found = min(stats(reader)[0] for reader in readers)
     if found < count:
         text = f"a BROADCAST reached {count} connections, and closed one of these: {found} are left"
@@ -289,7 +282,6 @@ def _reached_is_open(readers: list[Client], count: int) -> None:
 def _not_closed_too_early(text: bytes, count: int) -> None:
     """Checks that `count` pushes of this text exceed what may wait in the server, even if none of
     it is in the kernel."""
-    __tracebackhide__ = True
     unread = count * len(length_framing.encode(pushed(text)))
     if unread <= UNREAD_MAX:
         raise Failure(
@@ -301,7 +293,6 @@ def _not_closed_too_early(text: bytes, count: int) -> None:
 
 def _until_gone(server, readers: list[Client]) -> None:
     """Waits until STATS no longer counts the client that a BROADCAST has not reached."""
-    __tracebackhide__ = True
     if not eventually(server, lambda: stats(readers[0])[0] == len(readers)):
         text = "a BROADCAST no longer reaches the client that never reads, but its connection is "
         text += f"still open: STATS says {stats(readers[0])[0]} connections, and the others are "
@@ -310,7 +301,6 @@ def _until_gone(server, readers: list[Client]) -> None:
 
 def _broadcast_once(readers: list[Client], seq: int, text: bytes) -> int:
     """The first client broadcasts, and every client receives it. Returns the count in the reply."""
-    __tracebackhide__ = True
     sender, *others = readers
     sender.exchange(length_framing.encode(broadcast(seq, text)), ())
     for other in others:

@@ -108,7 +108,6 @@ def test_10_waits_for_the_right_thing(launch, rng):
 
 def _frames_left_over(launch, rng) -> None:
     """Sends more frames than are answered in one iteration, and nothing after them."""
-    __tracebackhide__ = True
     server = launch_idle(launch, framing=MESSAGES)
     client, text = server.connect(), string(b"left over")
     client.send_frames([request(ECHO, seq, text) for seq in range(PIPELINED)])
@@ -117,7 +116,6 @@ def _frames_left_over(launch, rng) -> None:
 
 
 def _next_interval(launch, rng) -> None:
-    __tracebackhide__ = True
     server = launch(("--quota", f"{HELD}/{QUOTA_MS}"), clock=True)
     client, began = server.connect(), server.clock.now_ms
     bodies = [words(rng, 8) for _ in range(3 * HELD)]
@@ -136,7 +134,6 @@ def _next_interval(launch, rng) -> None:
 
 
 def _low_water(launch, rng) -> None:
-    __tracebackhide__ = True
     server = launch_idle(launch, argv_extra=LOW_WATER)
     client = server.connect(rcvbuf=SMALL_WINDOW)
     data = length_framing.encode(words(rng, 1000)) * (UNREAD_BYTES // 1000)
@@ -148,7 +145,6 @@ def _low_water(launch, rng) -> None:
 
 def _reply_to_a_broadcast(launch) -> None:
     """A request that follows a broadcast is answered after it."""
-    __tracebackhide__ = True
     client = launch(("--threads", "3"), framing=MESSAGES).connect()
     for seq in range(0, 100, 2):
         client.send_frames([broadcast(seq, b"all"), request(ECHO, seq + 1, string(b"next"))])
@@ -159,7 +155,6 @@ def _reply_to_a_broadcast(launch) -> None:
 
 def _sleeps(server, when: str) -> None:
     """Checks that the server does nothing now."""
-    __tracebackhide__ = True
     no_cpu(server, when, "co-serve", seconds=WATCHED)
 
 
@@ -255,7 +250,6 @@ def test_10_stops_in_any_state(launch, rng):
 
 def _in_all_states(server, rng) -> None:
     """STATES clients of each kind, but STUCK of those that do not read; then some have to wait."""
-    __tracebackhide__ = True
     for _ in range(STUCK):
         server.connect("unread", rcvbuf=SMALL_WINDOW).send_frame(rng.randbytes(8 * MIB))
     for _ in range(STATES):

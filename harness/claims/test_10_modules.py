@@ -100,32 +100,32 @@ def test_10_cancelled_for_good(program):
 @claim("10.5", points=2, module=True, hints=READINESS)
 def test_10_waits_for_readiness(program):
     """co_read() parks its coroutine until its own socket is ready, with each backend."""
-    program("10_read", "readiness", backend=BACKENDS)
+    program("10_io", "readiness", backend=BACKENDS)
 
 
 @claim("10.6", points=1, module=True, hints=READINESS)
 def test_10_how_a_wait_ends(program):
     """A wait ends because the socket is ready, late, woken or cancelled, and returns which."""
-    program("10_read", "ends", backend=BACKENDS)
+    program("10_io", "ends", backend=BACKENDS)
 
 
 @claim("10.6", points=1, module=True)
 def test_10_waits_when_the_machine_runs_for_weeks(program):
     """Waits last as long as they should when the clock reaches 2^31 and 2^32 milliseconds."""
     near_wraps(program, "10_wait", "parks", "sleeps", "cancels")
-    near_wraps(program, "10_read", "ends", backend=BACKENDS)
+    near_wraps(program, "10_io", "ends", backend=BACKENDS)
 
 
 @claim("10.5", points=1, module=True, hints=WAIT)
 def test_10_waits_for_no_input(program):
     """co_wait() lasts until it is woken, late or cancelled, and returns which."""
-    program("10_hears", "waits", backend=BACKENDS)
+    program("10_io", "waits", backend=BACKENDS)
 
 
 @claim("10.5", points=2, module=True, hints=DEAF)
 def test_10_hears_of_a_reset(program):
     """co_wait() ends when the peer resets the connection, and not when input or EOF comes."""
-    program("10_hears", "hears", backend=BACKENDS)
+    program("10_io", "hears", backend=BACKENDS)
 
 
 # 10.6 read_write
@@ -134,19 +134,19 @@ def test_10_hears_of_a_reset(program):
 @claim("10.6", points=1, module=True, hints=READ)
 def test_10_waiting_owns_no_buffer(program):
     """While co_read() waits, its empty buffer owns no memory; earlier bytes are kept."""
-    program("10_read", "owns", backend=BACKENDS)
+    program("10_io", "owns", backend=BACKENDS)
 
 
 @claim("10.6", points=1, module=True, hints=READ)
 def test_10_reads_to_eof(program):
     """However much arrives at once, all of it is read, in turn with others, and then EOF."""
-    program("10_read", "to_the_end", "in_turns", backend=BACKENDS)
+    program("10_io", "to_the_end", "in_turns", backend=BACKENDS)
 
 
 @claim("10.6", points=2, module=True, hints=WRITE)
 def test_10_waits_until_the_peer_reads(program):
     """co_write() waits while the kernel takes nothing, continues when it does, loses nothing."""
-    program("10_write", "writes", backend=BACKENDS)
+    program("10_io", "writes", backend=BACKENDS)
 
 
 # 10.7 accept_connect

@@ -57,25 +57,25 @@ def test_11_buffers_are_lent(program):
 @claim("11.3", points=3, module=True, needs="io_uring", hints=RECEIVE)
 def test_11_reads_from_lent_buffers(program):
     """With a ring co_read() waits for input, owns no buffer meanwhile, and reads to EOF."""
-    program("10_read", "readiness", "owns", "to_the_end", backend="uring")
+    program("10_io", "readiness", "owns", "to_the_end", backend="uring")
 
 
 @claim("11.3", points=1, module=True, needs="io_uring", hints=RECEIVE)
 def test_11_how_a_read_ends(program):
     """co_read() returns which of input, time limit, wake-up or cancellation has ended its wait."""
-    program("10_read", "ends", backend="uring")
+    program("10_io", "ends", backend="uring")
 
 
 @claim("11.3", points=2, module=True, native=True, needs="io_uring", hints=RECEIVE)
 def test_11_no_buffer_is_free(program):
     """With two buffers for five clients all input is read, in order, and both are given back."""
-    program("11_receive", "no_buffer", backend="uring")
+    program("11_io", "no_buffer", backend="uring")
 
 
 @claim("11.3", points=1, module=True, native=True, needs="io_uring", hints=RECEIVE)
 def test_11_input_comes_before_its_end(program):
     """Bytes are read before EOF or an error; what is neither begins the receiving again."""
-    program("11_receive", "ends", backend="uring")
+    program("11_io", "ends_of_receiving", backend="uring")
 
 
 # 11.4 send
@@ -84,19 +84,19 @@ def test_11_input_comes_before_its_end(program):
 @claim("11.4", points=2, module=True, needs="io_uring", hints=SEND)
 def test_11_sends_every_byte_once(program):
     """With a ring co_write() waits while the kernel takes nothing, continues, loses nothing."""
-    program("10_write", "writes", backend="uring")
+    program("10_io", "writes", backend="uring")
 
 
 @claim("11.4", points=2, module=True, native=True, needs="io_uring", hints=SEND)
 def test_11_bytes_stay_while_they_are_sent(program):
     """Sends that complete late and with a part: one at a time, and no byte moves meanwhile."""
-    program("11_send", "in_parts", backend="uring")
+    program("11_io", "in_parts", backend="uring")
 
 
 @claim("11.4", points=1, module=True, native=True, needs="io_uring", hints=SEND)
 def test_11_how_a_send_ends(program):
     """A send that fails, was cancelled, or is waited for no more: each has its own result."""
-    program("11_send", "ends", backend="uring")
+    program("11_io", "ends_of_sending", backend="uring")
 
 
 # 11.5 ring_cancel
@@ -111,7 +111,7 @@ def test_11_cancelled_operations_complete(program):
 @claim("11.5", points=1, module=True, native=True, needs="io_uring", hints=RECEIVE)
 def test_11_nobody_reads(program):
     """While no coroutine reads, receiving stops; later nothing is missing."""
-    program("11_receive", "flood", backend="uring")
+    program("11_io", "flood", backend="uring")
 
 
 # 11.6 calls
@@ -132,7 +132,7 @@ def test_11_calls_leave_nothing_in_flight(program):
 @claim("11.6", points=2, module=True, needs="io_uring", hints=DEAF)
 def test_11_hears_of_a_reset(program):
     """With a ring co_wait() ends when the peer resets the connection, and not with input or EOF."""
-    program("10_hears", "waits", "hears", backend="uring")
+    program("10_io", "waits", "hears", backend="uring")
 
 
 # 11.7 forget
@@ -141,4 +141,4 @@ def test_11_hears_of_a_reset(program):
 @claim("11.7", points=3, module=True, native=True, needs="io_uring", hints=FORGET)
 def test_11_nothing_is_freed_in_flight(program):
     """A coroutine that forgets a socket waits until all of its operations have completed."""
-    program("11_forget", "forgets", backend="uring")
+    program("11_io", "forgets", backend="uring")

@@ -89,7 +89,6 @@ def test_12_keys_are_listed(launch, rng):
 
 
 def _expect_keys(client, command: str, due: set[bytes]) -> None:
-    __tracebackhide__ = True
     came = answer(client, command)
     if not isinstance(came, list) or len(came) != len(due) or set(came) != due:
         count = len(came) if isinstance(came, list) else resp.told(came)
@@ -98,7 +97,6 @@ def _expect_keys(client, command: str, due: set[bytes]) -> None:
 
 def _scanned(client, keys) -> set[bytes]:
     """The keys that SCAN lists while the table grows to twice its size, and shrinks again."""
-    __tracebackhide__ = True
     found: set[bytes] = set()
     more = [b"more:%d" % number for number in range(2 * KEYS)]
     cursor, step = b"0", 0
@@ -169,7 +167,6 @@ def _message(channel: bytes, text: bytes) -> bytes:
 
 
 def _subscribe(client, *channels: str, counts) -> None:
-    __tracebackhide__ = True
     client.send_frame(resp.command("SUBSCRIBE", *channels))
     client.expect_frames(
         [reply([b"subscribe", c.encode(), count]) for c, count in zip(channels, counts)]
@@ -178,7 +175,6 @@ def _subscribe(client, *channels: str, counts) -> None:
 
 def _expect_quiet(server, *clients) -> None:
     """Checks that nothing else has come, and that nothing comes."""
-    __tracebackhide__ = True
     until_asleep(server)
     for client in clients:
         client.expect_nothing_yet()
@@ -248,7 +244,6 @@ def _by_pattern(pattern: bytes, channel: bytes, text: bytes) -> bytes:
 
 def _expect_both(client, channel: bytes, text: bytes) -> None:
     """The message comes for two patterns, in any order."""
-    __tracebackhide__ = True
     came = read_values(client, 2)
     due = [[b"pmessage", pattern, channel, text] for pattern in (b"*", b"room.*")]
     if sorted(map(repr, came)) != sorted(map(repr, due)):
@@ -303,7 +298,6 @@ def test_12_slow_subscribers_are_closed(launch, rng):
 def _publishes_until_closed(server, publisher, reads, rng) -> tuple[object, bool]:
     """Sends messages to one that reads, and to one that does not, until that is closed. Returns the
     last reply of PUBLISH, and whether the closed one was counted in it."""
-    __tracebackhide__ = True
     slow = server.connect("slow", rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
     _subscribe(slow, "a", "b", counts=(1, 2))
     base = server.process.resident_bytes()
@@ -325,7 +319,6 @@ def _publishes_until_closed(server, publisher, reads, rng) -> tuple[object, bool
 
 def _expect_beginning(client, stream: bytes) -> None:
     """The stream comes, or a beginning of it, and then the server closes."""
-    __tracebackhide__ = True
     at = 0
     while True:
         try:

@@ -170,7 +170,6 @@ def test_12_times_to_live(launch):
 
 def _expect_left(server, client, command: str, due: int, when: str = "") -> None:
     """The reply says what is left of a time to live, of which `due` was there at first."""
-    __tracebackhide__ = True
     came = answer(client, command)
     least = due if server.clock.ours else due // 2
     if not isinstance(came, int) or not least <= came <= due:
@@ -208,7 +207,6 @@ def test_12_keys_end_to_the_millisecond(launch):
 
 def _expect_nearest_second(server, client) -> None:
     """TTL rounds to the nearest second, up and down."""
-    __tracebackhide__ = True
     ask(client, "SET k v EX 100", OK)
     for ms, seconds in ((0, 100), (400, 100), (200, 99), (900, 99), (200, 98)):
         server.clock.advance(ms)
@@ -217,7 +215,6 @@ def _expect_nearest_second(server, client) -> None:
 
 def _now_ms(client) -> int:
     """The time of day of the server."""
-    __tracebackhide__ = True
     came = answer(client, "TIME")
     try:
         seconds, micros = map(int, came)
@@ -346,7 +343,6 @@ def test_12_times_to_live_cost_no_cpu(launch):
 
 def _expect_sleep(server, what: str, hint: str) -> None:
     """Checks that the server seldom waits: before each wait it has looked at something."""
-    __tracebackhide__ = True
     until_asleep(server)
     seconds, most = (QUIET, QUIET_WAITS) if server.clock.ours else (WATCHED, IDLE_WAITS)
     waits = waits_in_silence(server, seconds, most)

@@ -356,7 +356,6 @@ def test_12_errors_in_the_words_of_redis(launch):
 
 def _expect_cut_error(client, length: int) -> None:
     """Of an error with so many bytes comes what an error may have."""
-    __tracebackhide__ = True
     text = "ERR Unsupported option "
     option = "x" * (length - len(text))
     due, came = Err((text + option)[:MOST_OF_ERROR]), answer(client, ("EXPIRE", "k", 1, option))

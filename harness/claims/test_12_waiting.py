@@ -25,7 +25,6 @@ LEFT = dict.fromkeys((*ENDED, "memory-grows"), "client-left")
 
 
 def _ping(client: Client) -> None:
-    __tracebackhide__ = True
     ask(client, "PING", PONG)
 
 
@@ -36,13 +35,11 @@ def _text(end: str, rng) -> bytes:
 
 def _do(server, *pairs: Pair) -> None:
     """Another client connects, sends these commands and leaves."""
-    __tracebackhide__ = True
     with server.connect("comes and goes") as client:
         talk(client, *pairs)
 
 
 def _subscribe(client: Client, command: str, name: bytes) -> None:
-    __tracebackhide__ = True
     done = resp.reply([command.lower().encode(), name, 1])
     client.exchange(resp.command(command, name), [done])
 
@@ -51,7 +48,6 @@ def _gets_message(server, channel: bytes, *begin: bytes) -> Callable[[Client], N
     """A message for the channel reaches the client, and begins with these strings."""
 
     def serve(client: Client) -> None:
-        __tracebackhide__ = True
         _do(server, (("PUBLISH", channel, "text"), 1))
         client.expect_frame(resp.reply([*begin, channel, b"text"]))
 
@@ -92,7 +88,6 @@ def _watching(server, end, rng) -> Waiting:
     ask(client, ("WATCH", key), OK)
 
     def serve(client: Client) -> None:
-        __tracebackhide__ = True
         _do(server, (("SET", key, "changed"), OK))
         talk(client, ("MULTI", OK), ("PING", QUEUED), ("EXEC", NO_ARRAY))
 

@@ -108,12 +108,10 @@ FORGOTTEN = dict.fromkeys((*BAD, "memory-grows", "over-limit"), "watch-forgotten
 
 
 def _expect_nil(client) -> None:
-    __tracebackhide__ = True
     talk(client, *RUN, ("EXEC", NO_ARRAY))
 
 
 def _expect_run(client) -> None:
-    __tracebackhide__ = True
     talk(client, *RUN, ("EXEC", [PONG]))
 
 
@@ -266,7 +264,6 @@ def test_12_watches_leave_no_memory(launch, rng):
 
 def _changes_watched(client, names: Sequence[bytes]) -> None:
     """Watches these keys, sets and removes all of them, and forgets the watches."""
-    __tracebackhide__ = True
     set_all = ("MSET", *(word for name in names for word in (name, b"v")))
     talk(client, (("WATCH", *names), OK), (set_all, OK), (("DEL", *names), len(names)))
     ask(client, "UNWATCH", OK)

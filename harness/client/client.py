@@ -64,7 +64,6 @@ class Client:
         frames of bodies, for all methods that take bodies. `prepare` is called with a number of
         bytes before the client sends them; with 0 before it connects, half-closes or closes.
         """
-        __tracebackhide__ = True
         prepare(0)
         self.name = name
         self.conversation = conversation
@@ -86,20 +85,17 @@ class Client:
         A server that answers as it reads can fill both directions with more than some 100 KB on
         the way: use exchange() for that.
         """
-        __tracebackhide__ = True
         with self._sending(f"sends {describe_bytes(data)}", len(data)):
             self._open().send_all(data)
 
     def send_frame(self, body: bytes) -> None:
         """Sends one frame, in one call."""
-        __tracebackhide__ = True
         data = self.framing.encode(body)
         with self._sending(f"sends {self.framing.told_sent(body)}", len(data)):
             self._open().send_all(data)
 
     def send_frames(self, bodies: Sequence[bytes]) -> None:
         """Sends frames back to back, in as few calls as the kernel allows."""
-        __tracebackhide__ = True
         data = b"".join(map(self.framing.encode, bodies))
         with self._sending(f"sends {self.framing.told_together(bodies, len(data))}", len(data)):
             self._open().send_all(data)
@@ -107,7 +103,6 @@ class Client:
     def send_some(self, data: bytes, quiet: float = QUIET) -> int:
         """Sends until everything is sent or the peer took nothing for `quiet` seconds. Returns the
         bytes sent."""
-        __tracebackhide__ = True
         text = f"sends up to {counted(len(data), 'byte')}, as many as are taken"
         with self._sending(text, len(data)) as step:
             sent = self._open().send_some(data, quiet)
@@ -123,7 +118,6 @@ class Client:
 
     def send_urgent(self, byte: bytes) -> None:
         """Sends one byte of urgent data (MSG_OOB), which is not part of the stream."""
-        __tracebackhide__ = True
         with self._sending(f"sends a byte of urgent data: {byte.hex()}", 1):
             self._open().send_urgent(byte)
 
@@ -133,38 +127,32 @@ class Client:
         """For as many seconds as are returned, counted from a byte that comes, its kernel
         acknowledges nothing: so the server's kernel sends only what needs no acknowledgement of
         earlier bytes. It may receive nothing more."""
-        __tracebackhide__ = True
         with self._step("acknowledges nothing from now on"):
             return self._open().withhold_acknowledgements()
 
     def expect_frame(self, body: bytes) -> None:
         """The next frame carries exactly `body`."""
-        __tracebackhide__ = True
         with self._step(f"waits for {self.framing.told_due(body)}"):
             self._open().expect(Replies([body], self.framing))
 
     def expect_frames(self, bodies: Iterable[bytes] | Replies) -> None:
         """The next frames carry exactly these bodies, in this order."""
-        __tracebackhide__ = True
         replies = self._due(bodies)
         with self._step(f"waits for {self.framing.counted(replies.count)}"):
             self._open().expect(replies)
 
     def expect_part(self, replies: Replies, limit: int) -> None:
         """The next bytes of `replies`, as they come: at least 1 and at most `limit`."""
-        __tracebackhide__ = True
         with self._step(f"reads up to {counted(limit, 'byte')} of its reply"):
             self._open().expect_part(replies, limit)
 
     def take(self, replies: Replies, limit: int) -> int:
         """Reads what is there already of `replies`, at most `limit` bytes. Returns how many. Like
         offer() it is no step of the conversation."""
-        __tracebackhide__ = True
         return self._open().take(replies, limit)
 
     def exchange(self, data: bytes, bodies: Iterable[bytes] | Replies) -> None:
         """Sends `data` and expects these frames, both at once: neither waits for the other."""
-        __tracebackhide__ = True
         replies = self._due(bodies)
         with self._sending(self._exchanges(len(data), replies), len(data)):
             self._open().exchange(data, replies)
@@ -174,14 +162,12 @@ class Client:
 
         Its first `sent` bytes have been sent before.
         """
-        __tracebackhide__ = True
         replies, rest = Replies.echo_of(data, self.framing), data[sent:]
         with self._sending(self._exchanges(len(rest), replies), len(rest)):
             self._open().exchange(rest, replies)
 
     def read_frame(self) -> bytes:
         """The body of the next frame, with any content. For length framing."""
-        __tracebackhide__ = True
         with self._step(f"waits for a {self.framing.noun}") as step:
             stream = self._open()
             head = stream.read_exactly(length_framing.HEADER, "the reply's header")
@@ -195,7 +181,6 @@ class Client:
 
     def read_some(self, limit: int) -> bytes:
         """Reads at least 1 and at most `limit` bytes (256 KiB at a time), as they come."""
-        __tracebackhide__ = True
         with self._step(f"reads up to {counted(limit, 'byte')}") as step:
             deadline = Deadline(self.patience)
             came = self._open().receive(limit, deadline)
@@ -212,13 +197,11 @@ class Client:
 
     def expect_eof(self) -> None:
         """The server closes, by FIN or by RST, and sends nothing before."""
-        __tracebackhide__ = True
         with self._step("waits for the server to close the connection"):
             self._expect_end()
 
     def expect_closed_after(self, bodies: Iterable[bytes]) -> None:
         """Exactly these frames come, then the server closes, by FIN or by RST."""
-        __tracebackhide__ = True
         replies = self._due(bodies)
         text = f"waits for {self.framing.counted(replies.count)} and then for the server to close"
         with self._step(text):
@@ -227,13 +210,11 @@ class Client:
 
     def expect_nothing(self, seconds: float) -> None:
         """For `seconds` nothing comes and the connection stays open."""
-        __tracebackhide__ = True
         with self._step(f"expects nothing for {seconds:g} s"):
             self._expect_silence(seconds)
 
     def expect_nothing_yet(self) -> None:
         """Checks that nothing has come so far, and that the connection is open."""
-        __tracebackhide__ = True
         with self._step("checks that nothing has come yet"):
             self._expect_silence(0)
 
@@ -300,7 +281,6 @@ class Client:
 
     @contextmanager
     def _step(self, text: str) -> Iterator[Step]:
-        __tracebackhide__ = True
         try:
             with self.conversation.step(self.name, text) as step:
                 yield step
@@ -326,7 +306,6 @@ class Client:
         return f"sends {counted(size, 'byte')} while it {waits}" if size else waits
 
     def _expect_end(self) -> None:
-        __tracebackhide__ = True
         deadline = Deadline(self.patience)
         came = self._open().receive(REMAINDER_BYTES, deadline)
         if isinstance(came, bytes):
@@ -340,7 +319,6 @@ class Client:
             raise Failure(text, hint="not-closed", asleep=waited.asleep)
 
     def _expect_silence(self, seconds: float) -> None:
-        __tracebackhide__ = True
         came = self._open().receive(REMAINDER_BYTES, Deadline(seconds))
         if isinstance(came, bytes):
             raise self._extra(came)

@@ -81,7 +81,6 @@ class Stream:
 
         Without `wait` it only begins to connect; then call wait_until_connected().
         """
-        __tracebackhide__ = True
         self._patience = patience
         self.drops = False  # what arrives; see withhold_acknowledgements()
         self._tap = tap
@@ -108,7 +107,6 @@ class Stream:
             raise
 
     def wait_until_connected(self) -> None:
-        __tracebackhide__ = True
         code = self._connecting
         if code == errno.EINPROGRESS:  # on the same machine it is mostly done by now
             code = self.socket.connect_ex(self._address)
@@ -157,7 +155,6 @@ class Stream:
     # Sending
 
     def send_all(self, data: bytes) -> None:
-        __tracebackhide__ = True
         out = _Outgoing(self.socket, data, self._tap)
         if out.push() and not out.left:
             return
@@ -169,7 +166,6 @@ class Stream:
     def send_some(self, data: bytes, quiet: float) -> int:
         """Sends until the peer took nothing for `quiet` seconds, in which it could run. Returns how
         many bytes were sent."""
-        __tracebackhide__ = True
         out = _Outgoing(self.socket, data, self._tap)
         self._send_while_taken(out, Deadline(self._patience.lasting(quiet)))
         return out.sent
@@ -188,7 +184,6 @@ class Stream:
         self._tap("urgent", byte, began)
 
     def _send_while_taken(self, out: _Outgoing, deadline: Deadline) -> None:
-        __tracebackhide__ = True
         while out.left:
             if out.push():
                 deadline.restart()
@@ -220,20 +215,17 @@ class Stream:
 
     def expect(self, replies: Replies) -> None:
         """Reads until all the replies are there; raises the first fault."""
-        __tracebackhide__ = True
         while replies.missing:
             self.expect_part(replies, replies.missing)
 
     def expect_part(self, replies: Replies, limit: int) -> None:
         """Reads 1 to `limit` bytes of the replies, of which some must be missing."""
-        __tracebackhide__ = True
         deadline = Deadline(self._patience)
         came = self.receive(min(limit, replies.missing), deadline)
         self._accept(replies, came, deadline)
 
     def take(self, replies: Replies, limit: int) -> int:
         """Reads what is there already of the replies, at most `limit` bytes. Returns how many."""
-        __tracebackhide__ = True
         size = 0
         while size < limit and replies.missing:
             came = self.receive(min(limit - size, replies.missing), _NOW)
@@ -245,7 +237,6 @@ class Stream:
 
     def exchange(self, data: bytes, replies: Replies) -> None:
         """Sends and expects at once. A byte in either direction is progress."""
-        __tracebackhide__ = True
         out = _Outgoing(self.socket, data, self._tap)
         deadline = Deadline(self._patience)
         while out.left or replies.missing:
@@ -264,7 +255,6 @@ class Stream:
 
     def read_exactly(self, size: int, which: str, before: bytes = b"") -> bytes:
         """`size` bytes that complete `which`, of which `before` is there already."""
-        __tracebackhide__ = True
         parts = [before]
         at, end = len(before), len(before) + size
         while at < end:
@@ -286,7 +276,6 @@ class Stream:
         self, replies: Replies, came: bytes | End, deadline: Deadline, remark: str = ""
     ) -> None:
         """Accepts the bytes that came, or raises what is wrong with them."""
-        __tracebackhide__ = True
         if isinstance(came, End):
             raise replies.ended(came, deadline.waited, remark)
         if not replies.accept(came):

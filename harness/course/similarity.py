@@ -17,10 +17,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.course.classes import labels, submissions, unpack
-from harness.course.classes.labels import Class
-from harness.course.classes.progress import fitted
-from harness.course.classes.submissions import Submission
+from harness.course.classes import submissions, unpack
+from harness.course.classes.command import RECIPES
+from harness.course.classes.submissions import Submission, fitted, shown
 from harness.failures.printable import harmless
 from harness.lab import command_line, files, sources
 from harness.lab.chapters import CHAPTERS, Chapter, find
@@ -71,10 +70,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--submissions", metavar="PATH", default=setting("SUB"), help="a directory of submissions"
     )
-    anonymous = setting("ANON") not in (None, "0")
-    parser.add_argument(
-        "--anonymous", action="store_true", default=anonymous, help="numbers for names"
-    )
     options = parser.parse_args(arguments)
     return command_line.run("similar", lambda: run(options))
 
@@ -84,30 +79,28 @@ def run(options: argparse.Namespace) -> int:
     if not options.chapter or not options.submissions:
         what = "submissions" if options.chapter else "chapter"
         raise WrongUsage(f"which {what}? For instance: {EXAMPLE}")
+    if setting("ANON"):
+        raise WrongUsage(f"ANON= is gone: {RECIPES['ANON']}")
     if shutil.which("sim_c") is None:
         raise WrongUsage("sim_c is not installed: apt-get install similarity-tester")
     chapter = find(options.chapter)
     found, others = submissions.find(Path(options.submissions).expanduser())
-    of = labels.of(chapter, labels.RESULTS, [one.name for one in found], options.anonymous)
-    texts, left_out = read(found, of)
-    if not options.anonymous:
-        left_out |= dict.fromkeys(others, "There is a hand-in of this name.")
+    texts, left_out = read(found, chapter)
+    left_out |= dict.fromkeys(others, "There is a hand-in of this name.")
     if len(texts) < 2:
-        why = [f"; for instance {labels.shown(name)}: {why}" for name, why in left_out.items()]
+        why = [f"; for instance {shown(name)}: {why}" for name, why in left_out.items()]
         wrong = f"SUB={options.submissions}: two or more submissions are needed"
         raise WrongUsage(wrong + "".join(why[:1]))
     pairs = compare([lines for lines, _ in texts.values()], given(chapter))
     named = [pair for pair in pairs if is_named(pair)]
     summary, *notes = told(len(texts), pairs, left_out)
-    written = command_line.BUILD / "similar" / of.top.name / "similar.html"
+    written = command_line.BUILD / "similar" / chapter.number / "similar.html"
     title = f"Chapter {chapter.number}: {summary}"
     files.write(written, page(title, named, texts, notes).encode("utf-8", "replace"))
     print(f"chapter {chapter.number}: {summary}\n")
     print("\n".join(table(named, [*texts])))
     print(f"\n{EVIDENCE}\n\n" + "\n".join(fitted(note, 80).rstrip() for note in notes))
     print(f"\nthe page: {as_typed(written)}")
-    if of.key:
-        print(f"the names: {as_typed(of.key)}; do not publish it")
     return 0
 
 
@@ -126,18 +119,17 @@ def told(count: int, pairs: list[Pair], left_out: dict[str, str]) -> list[str]:
 # What students handed in: the hand-in that `make class` grades
 
 def read(
-    found: list[Submission], of: Class
+    found: list[Submission], chapter: Chapter
 ) -> tuple[dict[str, tuple[Lines, Places]], dict[str, str]]:
-    """The submissions by label, the files of each as one; and why others are left out, by label."""
+    """The submissions by name, the files of each as one; and why others are left out, by name."""
     texts, left_out = {}, {}
-    for one in sorted(found, key=lambda one: of.label(one.name)):
-        label = of.label(one.name)
+    for one in found:
         try:
-            texts[label] = _lines(one, of.chapter.slug)
+            texts[one.name] = _lines(one, chapter.slug)
         except unpack.Unusable as error:
-            left_out[label] = str(error)
+            left_out[one.name] = str(error)
         except OSError as error:
-            left_out[label] = f"It cannot be read: {error.strerror or 'a fault of the machine'}."
+            left_out[one.name] = f"It cannot be read: {error.strerror or 'a fault of the machine'}."
     return texts, left_out
 
 

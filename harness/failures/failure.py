@@ -67,7 +67,6 @@ class Failure(AssertionError):
 def meaning(means: Mapping[str, str]) -> Iterator[None]:
     """What general hints mean for a failure of the block: for a claim whose own hints are about
     what has not happened yet."""
-    __tracebackhide__ = True
     try:
         yield
     except Failure as failure:

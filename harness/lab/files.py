@@ -47,10 +47,11 @@ def appearing(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
+def alone(path: Path, wait: bool = True) -> Iterator[None]:
     """Holds the lock of this file, which it makes with its directory: of all processes that want it
-    one at a time is in the block. Raises OSError."""
+    one at a time is in the block. The lock ends with the process, however that ends. Raises
+    OSError; BlockingIOError, unless it is to `wait`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield

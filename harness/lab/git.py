@@ -1,4 +1,4 @@
-"""What git says about this copy of the lab: which files are the lab's own, and which commit it is.
+"""What git says about this copy of the lab: which files are the lab's own.
 
 Files that git does not track may be private: exams, notes, keys. So where there is a repository and
 git does not answer, nothing is taken for the lab's own.
@@ -59,11 +59,6 @@ def untracked(*places: str) -> list[str]:
         return []
     listed = _ask("ls-files", "--others", "-z", "--", *places)
     return [name for name in listed.split("\0") if name]
-
-
-def commit() -> str:
-    """The commit of the lab's own history, "" if this copy has none. Raises WrongUsage."""
-    return "" if tracked() is None else _ask("rev-parse", "HEAD").strip()
 
 
 def _ask(*words: str) -> str:

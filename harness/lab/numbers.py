@@ -1,27 +1,18 @@
-"""Numbers as people, programs and make variables write them."""
+"""Numbers as people and make variables write them."""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import NamedTuple
 
 MOST_DIGITS = 18  # of a whole number
 # A point or comma between thousands is the decimal mark of another country. The blanks are the
 # ordinary one, the no-break space and the two thin ones.
 _WHOLE = r"\d+|\d{1,3}(?:(?P<group>[.,'\u2019 \u00a0\u2009\u202f])\d{3})(?:(?P=group)\d{3})*"
 _WRITTEN = re.compile(rf"(?P<whole>{_WHOLE})(?:(?P<mark>[.,])(?P<part>\d+))?", re.ASCII)
-_PRINTED = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
-class Written(NamedTuple):
-    """`mark`: the decimal mark, "" if the number shows none."""
-
-    value: float
-    mark: str
-
-
-def written(text: str) -> Written:
+def written(text: str) -> float:
     """A number of a person of any country: 1234.5, 1234,5, 1,234.5, 1.234,5 or 1 234,5.
 
     Raises ValueError, whose message says what to write instead. "1,000" is one of two numbers.
@@ -40,14 +31,6 @@ def written(text: str) -> Written:
     value = float(f"{whole}.{part or 0}")
     if not math.isfinite(value):
         raise ValueError(f"{text!r} is too large")
-    return Written(value, mark or "")
-
-
-def printed(text: str) -> float:
-    """A number that is not negative, as programs print it. Raises ValueError."""
-    value = float(text) if _PRINTED.fullmatch(text.strip()) else math.nan
-    if not math.isfinite(value):
-        raise ValueError(f"{text.strip()[:40]!r} is not a number such as 20 or 20.5")
     return value
 
 

@@ -44,15 +44,6 @@ TRACE = {
     "student/replay.py": "runs the failed claim again",
     "student/trace": "draws the timeline",
 }
-# What `make class BENCH=` reads besides, to measure a server beside the solution.
-BENCH = {
-    "student/__init__.py": "makes it a package",
-    "student/bench/__init__.py": "makes it a package",
-    "student/bench/alone.py": "measures one server once",
-    "student/bench/measure.py": "starts the server, asks it and ends it",
-    "student/bench/redis_benchmark.py": "asks the server of chapter 12",
-    "student/bench/subjects.py": "what is asked, and the command of a server",
-}
 HANDOUT = "README.md"  # of chapters/NN-name: says in which file a TODO is
 _NUMBERED = re.compile(r"(?:test_)?(\d\d)_")
 
@@ -81,11 +72,6 @@ def of_a_timeline(lab: Path, chapter: Chapter) -> list[Path]:
     reads."""
     more = [lab / "harness" / name for name in TRACE]
     return [*of_a_grade(lab, chapter), *(path for path in more if path.exists())]
-
-
-def of_a_measurement(lab: Path) -> list[Path]:
-    """The files that measuring a server reads besides those of a grade."""
-    return [lab / "harness" / name for name in BENCH]
 
 
 def deciding() -> list[Path]:

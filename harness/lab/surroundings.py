@@ -29,9 +29,8 @@ TOOLS = (
     *("CC", "TMPDIR", "SHELL", "TERM", "COLUMNS", "LINES", "NO_COLOR", "GITHUB_ACTIONS"),
     *("PYTHONPATH", "PYTHONUTF8", "PYTHONDONTWRITEBYTECODE"),  # see find-python.sh
     "GIT_CONFIG_*",  # such as safe.directory; other variables of git may name another repository
-    # For the front end of a debugger; and for ssh, GNU parallel and Slurm, which grade elsewhere.
+    # For the front end of a debugger.
     *("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"),
-    *("SSH_AUTH_SOCK", "KRB5CCNAME", "PARALLEL*", "SLURM_*", "SBATCH_*"),
 )
 # nohup(1), or a shell that starts a job in the background, ignores these on purpose.
 IGNORED_ON_PURPOSE = {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT}

@@ -90,7 +90,6 @@ class ServerProcess:
         could not be tried. The calling thread has to outlive the server, which is killed when it
         ends.
         """
-        __tracebackhide__ = True
         command = spawn.Command(argv, **how)
         if mode == "stdout":
             return self._start(command, None, patience)
@@ -111,7 +110,6 @@ class ServerProcess:
         It is confined, limited and destroyed like a server. Its output is in `stdout`, `stderr`.
         `ring` is that of start().
         """
-        __tracebackhide__ = True
         try:
             self.begin(spawn.Command(argv, ring=ring))
             wait_until(self._ended.is_set, patience)
@@ -123,13 +121,11 @@ class ServerProcess:
     def begin(self, command: spawn.Command, port: int | None = None) -> None:
         """Starts a program and does not wait for anything. It is confined and limited like a
         server, and destroy() has to be called. Raises as start() does."""
-        __tracebackhide__ = True
         self._reset()
         self._home = Path(tempfile.mkdtemp(prefix="event-loop-lab-"))
         self._launch(command, port, self._home)
 
     def _start(self, command: spawn.Command, port: int | None, patience: Patience) -> ServerProcess:
-        __tracebackhide__ = True
         try:
             self.begin(command, port)
             if port is None:
@@ -147,7 +143,6 @@ class ServerProcess:
 
     def _launch(self, command: spawn.Command, port: int | None, home: Path) -> None:
         """Starts the program and the two threads that attend to it."""
-        __tracebackhide__ = True
         mark = new_mark()
         directory = home / "scratch"
         directory.mkdir()

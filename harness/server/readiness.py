@@ -27,7 +27,6 @@ _EVERY_ADDRESS = {"0.0.0.0", "::", "[::]", "*"}
 
 def announced(server: ServerProcess, patience: Patience) -> tuple[str, int]:
     """The address in the line `listening on ADDR:PORT`; other lines may come before it."""
-    __tracebackhide__ = True
     deadline = Deadline(patience)
     while True:
         server.activity.clear()
@@ -63,7 +62,6 @@ def accepting(server: ServerProcess, port: int, patience: Patience) -> tuple[str
     No connection is made unless its listening socket cannot be seen: a client that sends nothing
     and leaves is a test of its own.
     """
-    __tracebackhide__ = True
     deadline, blind = Deadline(patience), Deadline(BLIND_SECONDS)
     while server.status is None:
         if port in procfs.listeners().values():

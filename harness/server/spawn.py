@@ -82,7 +82,6 @@ def start(
     Where servers can be confined, it may write only below the directories `writable`. Raises
     Failure if the program cannot be executed, NotJudged if no program can be started.
     """
-    __tracebackhide__ = True
     words = command.words(port)
     limits = _limits(command.nofile or _descriptors())
     preload = environment.get(PRELOAD, "")  # not for the program that starts it
@@ -170,7 +169,6 @@ def free_port() -> int:
 
 def _program(name: str) -> str:
     """The file to execute, searched in PATH as a shell does."""
-    __tracebackhide__ = True
     found = shutil.which(name)
     if found:
         return os.path.abspath(found)

@@ -1,7 +1,7 @@
-// The places of a page that become alive in a browser. Without script they show a picture or a table.
+// The places of a page for timelines, and for the states of a connection. Without script those are a
+// table.
 
 import { read } from "./tree.mjs";
-import { picture } from "./pictures.mjs";
 
 const escaped = text =>
   text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
@@ -14,15 +14,16 @@ export function place(kind, name, words) {
   return kind === "timeline" ? timeline(name, words) : states(name, words);
 }
 
+// What a page of make trace says and shows. Its reader does not have the server that commands name.
 function timeline(name, words) {
-  const { said, text } = JSON.parse(read(`docs/timelines/${name}.json`));
+  const page = read(`docs/timelines/${name}.html`);
+  const said = page.match(/<pre>.*?<\/pre>/s)[0].replace(/ DIR=[^\s<]+/g, "");
+  const table = page.match(/<!-- timeline -->\n(.*)\n<!-- end/s)[1]
+    .replace(/ id="marked"/, "").replace(/(?<=>) +/g, indent => "&nbsp;".repeat(indent.length)); // Vue drops spaces
   return joined([
-    `<div class="live" data-timeline="${name}">`,
-    `<p>${spans(words.timeline)}</p>`,
-    picture(`docs/timelines/${name}.svg`, words.alt),
-    `<details><summary>${words.asText}</summary>`,
-    `<pre v-pre>${escaped(`${said}\n\n${text}`)}</pre>`,
-    "</details></div>",
+    `<div class="live" v-pre><p>${spans(words.timeline)}</p>`,
+    `<details><summary>${words.failure}</summary>${said}</details>`,
+    `<div class="wide">${table}</div></div>`,
   ]);
 }
 

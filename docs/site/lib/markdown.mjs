@@ -188,6 +188,6 @@ export function extend(md) {
   rules.image = (tokens, at, options, env, self) => {
     const source = sourceOf(env), file = path.join(path.dirname(source), tokens[at].attrGet("src"));
     if (!file.endsWith(".svg")) return image(tokens, at, options, env, self);
-    return picture(file, plain(tokens[at].children), true);
+    return picture(file, plain(tokens[at].children));
   };
 }

@@ -5,14 +5,14 @@ import { readdirSync } from "node:fs";
 import path from "node:path";
 import { ROOT, read } from "./tree.mjs";
 
-const PLACES = ["pictures", "timelines"];
+const FAMILY = "pictures", TIMELINE = "docs/timelines/one-read.html";
 const UNITS = { pt: 4 / 3, px: 1, "": 1 }; // CSS pixels
 
 const escaped = text => text.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/</g, "&lt;");
 
 // The picture for a page. Several pictures share a page, so each has its own ids.
-export function picture(file, alt, live = false) {
-  const family = path.basename(path.dirname(file)), name = path.basename(file, ".svg");
+export function picture(file, alt) {
+  const name = path.basename(file, ".svg");
   let svg = read(file);
   svg = svg.slice(svg.indexOf("<svg"));
   svg = svg.replace(/<!--.*?-->|<metadata>.*?<\/metadata>|<style.*?<\/style>/gs, "");
@@ -20,9 +20,8 @@ export function picture(file, alt, live = false) {
   svg = svg.replace(/-?\d+\.\d{3,}/g, number => String(Math.round(100 * number) / 100));
   const { head, width } = sized(svg.match(/<svg[^>]*>/)[0]);
   svg = svg.replace(/<svg[^>]*>/, head);
-  const alive = family === "timelines" && live ? ` data-timeline="${name}"` : "";
   return (
-    `<span class="picture ${family}" role="img" tabindex="0" aria-label="${escaped(alt)}"${alive}` +
+    `<span class="picture ${FAMILY}" role="img" tabindex="0" aria-label="${escaped(alt)}"` +
     ` style="--wide: ${width}px">${svg.trim()}</span>`
   );
 }
@@ -43,23 +42,21 @@ function sized(head) {
   return { head: bare.replace("<svg", `<svg aria-hidden="true"${box}`), width: Math.round(width * UNITS[unit]) };
 }
 
-// The style sheets of all pictures, each for its own kind only, and dark where the page is.
+// The style sheets of all pictures, for pictures only, and dark where the page is; and that of
+// timelines, the second one of a page of make trace.
 export function styles() {
   const found = new Set();
-  for (const family of PLACES) {
-    const directory = path.join(ROOT, "docs", family);
-    for (const file of readdirSync(directory).filter(name => name.endsWith(".svg")))
-      for (const [, css] of read(`docs/${family}/${file}`).matchAll(/<style[^>]*>(.*?)<\/style>/gs))
-        for (const rule of scoped(css, family)) found.add(rule);
-  }
-  return [...found].join("\n");
+  for (const file of readdirSync(path.join(ROOT, "docs", FAMILY)).filter(name => name.endsWith(".svg")))
+    for (const [, css] of read(`docs/${FAMILY}/${file}`).matchAll(/<style[^>]*>(.*?)<\/style>/gs))
+      for (const rule of scoped(css)) found.add(rule);
+  return [...found, read(TIMELINE).split(/<\/?style>/)[3]].join("\n");
 }
 
-function scoped(css, family) {
+function scoped(css) {
   const dark = /@media \(prefers-color-scheme: dark\) \{ :root (\{[^}]*\}) \}/g;
   const rules = [...css.replace(dark, "").matchAll(/([^{}]+)(\{[^}]*\})/g)].map(([, selector, body]) => {
     const own = selector.trim();
-    return own === ":root" ? `.${family} ${body}` : `.picture.${family} ${own} ${body}`;
+    return own === ":root" ? `.${FAMILY} ${body}` : `.picture.${FAMILY} ${own} ${body}`;
   });
-  return [...rules, ...[...css.matchAll(dark)].map(([, body]) => `.dark .${family} ${body}`)];
+  return [...rules, ...[...css.matchAll(dark)].map(([, body]) => `.dark .${FAMILY} ${body}`)];
 }

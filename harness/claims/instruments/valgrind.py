@@ -114,7 +114,6 @@ class Fault:
 
 def check(process, logs: Path, sources: Iterable[str], patience: Patience) -> None:
     """Ends the server politely, reads its logs, and raises Failure for what they report."""
-    __tracebackhide__ = True
     seconds = patience.seconds
     if not _stopped(process, seconds):
         text = f"it did not end within {seconds:g} s of SIGTERM, so leaks cannot be checked"

@@ -17,18 +17,9 @@
 enum {
     AT_ONCE = 5,      /* coroutines that connect at the same time */
     FILLERS_MAX = 20, /* connections that fill a backlog of 1 */
-    ACCEPT_LOOKS = 200,
-    CONNECT_LOOKS = 2000,
+    LOOKS = 200,
     FILL_MS = 50 /* after that long, a connection on loopback is not answered */
 };
-
-/* An iteration of the loop, and a pause unless there is more to do. */
-static void turn_and_pause(void)
-{
-    co_io_case_turn();
-    if (!co_is_ready(co_case_scheduler))
-        check_pause(1);
-}
 
 /* Accepting */
 
@@ -53,37 +44,9 @@ int accept(int fd, struct sockaddr *address, socklen_t *size)
     return accept4(fd, address, size, 0);
 }
 
-static void expect_accepted(struct acceptor *a, int due)
-{
-    for (int i = 0; i < ACCEPT_LOOKS && a->count < due; i++)
-        turn_and_pause();
-    CHECK(a->count == due, ACCEPT, "%d client%s connected, but %d were accepted", due,
-          due == 1 ? "" : "s", a->count);
-    co_io_case_settle(ACCEPT);
-    CHECK(a->none <= 2 * due + 2, ACCEPT,
-          "co_accept() found no client %d times, but %d clients came", a->none, due);
-}
-
 static void accepts(void)
 {
-    static const int groups[] = {1, 3, 1, 5};
-    struct acceptor a;
-    acceptor_begin(&a);
-    co_io_case_settle(ACCEPT);
-    CHECK(a.count == 0, ACCEPT, "co_accept() returned a client, but none had connected");
-    for (int i = 0; i < 4; i++) {
-        acceptor_connect(&a, groups[i]);
-        expect_accepted(&a, a.own_count);
-    }
-    CHECK(a.batch > 1, ACCEPT,
-          "%d clients waited at the same time, but co_accept() never returned more than one",
-          groups[3]);
-    check_step("calls co_wake()");
-    co_wake(a.co);
-    co_io_case_settle(ACCEPT);
-    CHECK(a.full == 0, ACCEPT,
-          "co_accept() returned NET_FULL, but there were free descriptors; NET_NONE is due");
-    acceptor_end(&a, ACCEPT);
+    clients_in_groups(ACCEPT);
 }
 
 /* Clients wait, and there are `left` descriptors for them, which is not enough; later there are
@@ -91,21 +54,19 @@ static void accepts(void)
 static void no_descriptor(int left)
 {
     struct acceptor a;
-    acceptor_begin(&a);
-    co_io_case_settle(ACCEPT);
+    acceptor_begin(&a, ACCEPT, MOST);
     check_step("has descriptors for %d clients", left);
     descriptors_left = left;
     acceptor_connect(&a, left + 1);
-    for (int i = 0; i < ACCEPT_LOOKS && a.full == 0; i++)
-        turn_and_pause();
+    RUN_UNTIL(a.full > 0, LOOKS);
     descriptors_left = INT_MAX;
-    CHECK(a.count == left, ACCEPT, "there were descriptors for %d clients, but %d were accepted",
-          left, a.count);
-    CHECK(a.full == 1, ACCEPT, "co_accept() did not return NET_FULL");
+    EXPECT(a.count == left, "there were descriptors for %d clients, but %d were accepted", left,
+           a.count);
+    EXPECT(a.full == 1, "co_accept() did not return NET_FULL");
     check_step("has free descriptors again");
     co_wake(a.co);
-    expect_accepted(&a, left + 1);
-    acceptor_end(&a, ACCEPT);
+    acceptor_expect(&a, left + 1);
+    acceptor_end(&a);
 }
 
 static void clients(void)
@@ -132,33 +93,14 @@ static int bind_somewhere(struct sockaddr_in *address, int backlog)
     return fd;
 }
 
-/* Runs the loop until the call is over. */
-static void expect_result(struct caller *c, enum io_result due)
-{
-    for (int i = 0; i < CONNECT_LOOKS && !c->over; i++)
-        turn_and_pause();
-    CHECK(c->over, CONNECT, "a coroutine still waits in co_connect(); %s is due",
-          co_io_case_result_name(due));
-    CHECK(c->result == due, CONNECT, "co_connect() returned %s; due is %s",
-          co_io_case_result_name(c->result), co_io_case_result_name(due));
-}
-
-static void expect_error(struct caller *c, int due)
-{
-    expect_result(c, IO_ERROR);
-    CHECK(c->error == due, CONNECT,
-          "co_connect() returned IO_ERROR with errno %d (%s); due is %d (%s)", c->error,
-          strerror(c->error), due, strerror(due));
-}
-
 /* What one end sends arrives at the other one. */
 static void expect_connected(const struct caller *c, int listen_fd)
 {
     char byte = 'x', came = 0;
     int fd = accept(listen_fd, NULL, NULL);
-    CHECK(fd >= 0, CONNECT, "co_connect() returned IO_OK, but no connection arrived");
-    CHECK(send(c->socket.watch.fd, &byte, 1, MSG_NOSIGNAL) == 1 && recv(fd, &came, 1, 0) == 1,
-          CONNECT, "co_connect() returned IO_OK, but a byte sent on that socket does not arrive");
+    EXPECT(fd >= 0, "co_connect() returned IO_OK, but no connection arrived");
+    EXPECT(send(c->socket.watch.fd, &byte, 1, MSG_NOSIGNAL) == 1 && recv(fd, &came, 1, 0) == 1,
+           "co_connect() returned IO_OK, but a byte sent on that socket does not arrive");
     close(fd);
 }
 
@@ -166,10 +108,10 @@ static void to_a_listener(void)
 {
     struct sockaddr_in address;
     struct caller c;
-    co_io_case_begin();
+    co_io_case_begin(CONNECT);
     int listener = bind_somewhere(&address, AT_ONCE);
     caller_begin(&c, &address, " to a socket that listens");
-    expect_result(&c, IO_OK);
+    caller_expect(&c, IO_OK);
     expect_connected(&c, listener);
     caller_end(&c);
     close(listener);
@@ -180,10 +122,10 @@ static void to_nobody(void)
 {
     struct sockaddr_in address;
     struct caller c;
-    co_io_case_begin();
+    co_io_case_begin(CONNECT);
     int bound = bind_somewhere(&address, -1);
     caller_begin(&c, &address, " to a port without a listener");
-    expect_error(&c, ECONNREFUSED);
+    caller_expect_error(&c, ECONNREFUSED);
     caller_end(&c);
     close(bound);
     co_io_case_end();
@@ -200,9 +142,9 @@ static void to_everybody(void)
     close(fd);
     if (due == EINPROGRESS)
         return; /* another kernel, which refuses it later or never */
-    co_io_case_begin();
+    co_io_case_begin(CONNECT);
     caller_begin(&c, &all, " to 255.255.255.255");
-    expect_error(&c, due);
+    caller_expect_error(&c, due);
     caller_end(&c);
     co_io_case_end();
 }
@@ -261,25 +203,16 @@ static void never_answered(void)
 {
     struct caller c;
     struct deaf deaf;
-    co_io_case_begin();
+    co_io_case_begin(CONNECT);
     begin_deaf(&deaf);
     caller_begin(&c, &deaf.address, " to a socket that never answers");
-    co_io_case_settle(CONNECT);
-    CHECK(!c.over, CONNECT, "no answer came, but co_connect() returned %s",
-          co_io_case_result_name(c.result));
+    caller_expect_waiting(&c);
     check_step("calls co_wake()");
     co_wake(c.co);
-    co_io_case_settle(CONNECT);
-    CHECK(!c.over, CONNECT,
-          "co_wake() was called before any answer came, and co_connect() returned %s",
-          co_io_case_result_name(c.result));
+    caller_expect_waiting(&c);
     check_step("calls co_cancel()");
     co_cancel(c.co);
-    co_io_case_settle(CONNECT);
-    CHECK(c.over, CONNECT, "co_cancel() was called, but co_connect() still waits");
-    CHECK(c.result == IO_CANCELLED, CONNECT,
-          "co_cancel() was called, and co_connect() returned %s; IO_CANCELLED is due",
-          co_io_case_result_name(c.result));
+    caller_expect(&c, IO_CANCELLED);
     caller_end(&c);
     end_deaf(&deaf);
     co_io_case_end();
@@ -292,21 +225,20 @@ static void at_once(void)
     struct caller stuck;
     struct deaf deaf;
     struct sockaddr_in address;
-    co_io_case_begin();
+    co_io_case_begin(CONNECT);
     begin_deaf(&deaf);
     int listener = bind_somewhere(&address, AT_ONCE);
     caller_begin(&stuck, &deaf.address, " to a socket that never answers");
     for (int i = 0; i < AT_ONCE; i++)
         caller_begin(&callers[i], &address, " to a socket that listens");
     for (int i = 0; i < AT_ONCE; i++)
-        expect_result(&callers[i], IO_OK);
+        caller_expect(&callers[i], IO_OK);
     for (int i = 0; i < AT_ONCE; i++)
         expect_connected(&callers[i], listener);
-    CHECK(!stuck.over, CONNECT, "no answer came, but co_connect() returned %s",
-          co_io_case_result_name(stuck.result));
+    caller_expect_waiting(&stuck);
     check_step("calls co_forget() for the socket that is not connected");
     co_forget(&stuck.socket);
-    expect_result(&stuck, IO_CANCELLED);
+    caller_expect(&stuck, IO_CANCELLED);
     caller_end(&stuck);
     for (int i = 0; i < AT_ONCE; i++)
         caller_end(&callers[i]);

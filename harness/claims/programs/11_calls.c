@@ -30,24 +30,13 @@ static void expect_nothing_in_flight(int fd, const char *function)
 static void begin_accepting(struct acceptor *a, unsigned late, int most)
 {
     fake_ring_plan = (struct fake_ring_plan){.late = late, .hint = IN_FLIGHT};
-    acceptor_begin(a);
-    a->most = most;
-    check_step("has a coroutine call co_accept() again and again");
-    co_io_case_settle(CALLS);
-    CHECK(a->count == 0 && a->full == 0, CALLS,
-          "no client has connected, but co_accept() returned");
+    acceptor_begin(a, CALLS, most);
 }
 
 static void settle_more(void)
 {
     for (int i = 0; i < RUNS; i++)
-        co_io_case_settle(CALLS);
-}
-
-static void expect_accepted(const struct acceptor *a, int due)
-{
-    settle_more();
-    CHECK(a->count == due, CALLS, "%d clients have connected, and %d were accepted", due, a->count);
+        co_io_case_settle();
 }
 
 /* So many operations of co_accept() end with this, from number `first` on. */
@@ -64,24 +53,19 @@ static void fail_accepts(int first, int count, int result)
 static void accepts(unsigned late)
 {
     struct acceptor a;
+    fake_ring_plan = (struct fake_ring_plan){.late = late, .hint = IN_FLIGHT};
+    clients_in_groups(CALLS);
     begin_accepting(&a, late, MOST);
-    acceptor_connect(&a, 1);
-    expect_accepted(&a, 1);
-    acceptor_connect(&a, 4);
-    expect_accepted(&a, 5);
-    CHECK(a.batch > 1, CALLS,
-          "4 clients waited at the same time, but co_accept() never returned more than one");
     for (int i = 0; i < 3; i++) {
         int before = a.none;
         check_step("calls co_wake() while co_accept() waits");
         co_wake(a.co);
         settle_more();
-        CHECK(a.none > before && a.full == 0, CALLS,
-              "a wait was ended, and no client was there, but co_accept() did not return NET_NONE");
+        EXPECT(a.none > before && a.full == 0,
+               "a wait was ended, and no client was there, but co_accept() did not return "
+               "NET_NONE");
     }
-    acceptor_connect(&a, 1);
-    expect_accepted(&a, 6);
-    acceptor_end(&a, CALLS);
+    acceptor_end(&a);
 }
 
 /* No descriptor is free for a client; or it has gone before it is accepted. */
@@ -92,15 +76,15 @@ static void refused(int result, bool full)
     fail_accepts(0, 1, result);
     acceptor_connect(&a, 1);
     settle_more();
-    CHECK(a.full == full, CALLS, "co_accept() returned NET_FULL %s; due is %d", check_times(a.full),
-          full);
+    EXPECT(a.full == full, "co_accept() returned NET_FULL %s; due is %d", check_times(a.full),
+           full);
     if (full)
-        CHECK(a.error == -result, CALLS, "with NET_FULL errno is %d; due is %d (%s)", a.error,
-              -result, strerror(-result));
+        EXPECT(a.error == -result, "with NET_FULL errno is %d; due is %d (%s)", a.error, -result,
+               strerror(-result));
     check_step("calls co_wake(): the client that waits has to be accepted");
     co_wake(a.co);
-    expect_accepted(&a, 1);
-    acceptor_end(&a, CALLS);
+    acceptor_expect(&a, 1);
+    acceptor_end(&a);
 }
 
 /* Some operations of a call fail, and the others have accepted clients. */
@@ -111,46 +95,30 @@ static void refused_in_part(int first, int count, int result)
     fail_accepts(FIRST + first, count, result);
     acceptor_connect(&a, FIRST + MOST);
     settle_more();
-    CHECK(a.count >= FIRST + MOST - count, CALLS,
-          "%d clients wait, %d accept operations fail, and %d clients were accepted", FIRST + MOST,
-          count, a.count);
+    EXPECT(a.count >= FIRST + MOST - count,
+           "%d clients wait, %d accept operations fail, and %d clients were accepted", FIRST + MOST,
+           count, a.count);
     co_wake(a.co); /* it may wait after NET_FULL */
-    expect_accepted(&a, FIRST + MOST);
-    acceptor_end(&a, CALLS);
+    acceptor_expect(&a, FIRST + MOST);
+    acceptor_end(&a);
 }
 
 /* Connecting */
-
-static void begin_connecting(struct caller *c, const struct sockaddr_in *address)
-{
-    caller_begin(c, address, "");
-    co_io_case_settle(CALLS);
-}
-
-static void expect_result(struct caller *c, enum io_result due, int error)
-{
-    settle_more();
-    CHECK(c->over && c->result == due, CALLS, "co_connect() %s%s; due is %s",
-          c->over ? "returned " : "still waits", c->over ? co_io_case_result_name(c->result) : "",
-          co_io_case_result_name(due));
-    if (due == IO_ERROR)
-        CHECK(c->error == error, CALLS, "errno is %d (%s); due is %d (%s)", c->error,
-              strerror(c->error), error, strerror(error));
-    caller_end(c);
-}
 
 static void connects(unsigned late)
 {
     struct acceptor a;
     struct caller c;
     begin_accepting(&a, late, MOST);
-    begin_connecting(&c, &a.address);
-    expect_result(&c, IO_OK, 0);
+    caller_begin(&c, &a.address, "");
+    caller_expect(&c, IO_OK);
+    caller_end(&c);
     check_step("has the next connection refused");
     fake_ring_fail_next(IORING_OP_CONNECT, -ECONNREFUSED);
-    begin_connecting(&c, &a.address);
-    expect_result(&c, IO_ERROR, ECONNREFUSED);
-    acceptor_end(&a, CALLS);
+    caller_begin(&c, &a.address, "");
+    caller_expect_error(&c, ECONNREFUSED);
+    caller_end(&c);
+    acceptor_end(&a);
 }
 
 /* There is no answer. */
@@ -160,19 +128,20 @@ static void unanswered(unsigned late)
     struct caller c;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     fake_ring_plan = (struct fake_ring_plan){.late = late, .hint = IN_FLIGHT};
-    co_io_case_begin();
+    co_io_case_begin(CALLS);
     fake_ring_held = true;
-    begin_connecting(&c, &address);
+    caller_begin(&c, &address, "");
+    caller_expect_waiting(&c);
     for (int i = 0; i < 3; i++) {
         check_step("calls co_wake() while co_connect() waits");
         co_wake(c.co);
         settle_more();
-        CHECK(!c.over, CALLS, "co_wake() has ended co_connect(), which returned %s",
-              co_io_case_result_name(c.result));
+        caller_expect_waiting(&c);
     }
     check_step("calls co_cancel()");
     co_cancel(c.co);
-    expect_result(&c, IO_CANCELLED, 0);
+    caller_expect(&c, IO_CANCELLED);
+    caller_end(&c);
     fake_ring_held = false;
     co_io_case_end();
 }
@@ -189,8 +158,9 @@ static void connected_before_the_end(void)
         co_io_case_turn();
     check_step("calls co_cancel(): the connection is made, and its operation completes later");
     co_cancel(c.co);
-    expect_result(&c, IO_OK, 0);
-    acceptor_end(&a, CALLS);
+    caller_expect(&c, IO_OK);
+    caller_end(&c);
+    acceptor_end(&a);
 }
 
 static void calls(void)

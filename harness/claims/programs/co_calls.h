@@ -26,12 +26,18 @@ struct acceptor {
     bool ends;
 };
 
-/* Begins a case with it; it has not run yet. */
-void acceptor_begin(struct acceptor *a);
+/* Begins a case with it, in which it waits: no client has come. */
+void acceptor_begin(struct acceptor *a, const char *hint, int most);
 void acceptor_connect(struct acceptor *a, int count);
 
+/* So many were accepted, since the beginning. */
+void acceptor_expect(struct acceptor *a, int due);
+
 /* Ends the case. */
-void acceptor_end(struct acceptor *a, const char *hint);
+void acceptor_end(struct acceptor *a);
+
+/* A case: clients come one by one and together, and all are accepted. */
+void clients_in_groups(const char *hint);
 
 /* A coroutine that connects once. */
 struct caller {
@@ -45,6 +51,9 @@ struct caller {
 
 /* `whom`: the end of the step, after "co_connect()". */
 void caller_begin(struct caller *c, const struct sockaddr_in *address, const char *whom);
+void caller_expect(struct caller *c, enum io_result due);
+void caller_expect_error(struct caller *c, int error);
+void caller_expect_waiting(struct caller *c);
 void caller_end(struct caller *c);
 
 #endif

@@ -87,7 +87,6 @@ class Amount:
 
 def burst_is_cheap(server, client: Client, bodies: Sequence[bytes], hint: str) -> None:
     """A frame costs no more among all of these, in flight together, than among a few."""
-    __tracebackhide__ = True
     batch = bodies[:BATCH]
     if server.process.steps() is None:
         return _burst_takes_little_cpu(server, client, bodies, hint)
@@ -108,7 +107,6 @@ def burst_is_cheap(server, client: Client, bodies: Sequence[bytes], hint: str) -
 
 
 def _burst_takes_little_cpu(server, client: Client, bodies: Sequence[bytes], hint: str) -> None:
-    __tracebackhide__ = True
     batch = bodies[:BATCH]
 
     def in_batches() -> None:
@@ -136,7 +134,6 @@ def linear(
 ) -> None:
     """Checks that twice the work costs about twice as much. `work` does some of it, as much as it
     is given; `what` names that: "{:,} frames". `limit`: see grows()."""
-    __tracebackhide__ = True
     size = amount.of(server)
     work(size)
     if server.process.steps() is None:
@@ -148,7 +145,6 @@ def grows(steps: Callable[[int], float], size: int, what: str, limit: float, hin
     """Checks that twice the work takes at most `limit` times the steps, if not at once, then from
     one of DOUBLINGS to the next. `steps` does some work and returns them; `what` is that of
     linear()."""
-    __tracebackhide__ = True
     two = steps(size)
     for _ in range(DOUBLINGS):
         one, two, size = two, steps(2 * size), 2 * size
@@ -164,7 +160,6 @@ def _large(number: float) -> str:
 
 
 def _cpu_is_linear(server, work: Callable[[int], None], size: int, what: str) -> None:
-    __tracebackhide__ = True
     for _ in range(CPU_DOUBLINGS):
         one, two = _cpu_of_both(server, work, size)
         if not _grew(one, two):
@@ -200,7 +195,6 @@ def _cpu_of_both(server, work: Callable[[int], None], size: int) -> tuple[float,
 
 def bounded(server, base: int, limit: int, when: str, than: str = "at its start") -> None:
     """The server's resident memory is at most `limit` bytes over `base`, which it had `than`."""
-    __tracebackhide__ = True
     if not eventually(server, lambda: server.process.resident_bytes() - base <= limit):
         more = (server.process.resident_bytes() - base) / MIB
         text = f"{when}, the server holds {more:.1f} MiB more than {than}"
@@ -210,7 +204,6 @@ def bounded(server, base: int, limit: int, when: str, than: str = "at its start"
 def steady_reader(server, rng) -> None:
     """The memory of a server with STEADY_MARKS stays bounded, though a client always has output on
     its way, so that the buffer for it is never empty."""
-    __tracebackhide__ = True
     base = server.process.resident_bytes()
     client = server.connect("steady", rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
     lot = [rng.randbytes(4000)] * STEADY_LOT
@@ -240,7 +233,6 @@ def no_cpu(server, when: str, hint: str, limit: float = IDLE_SHARE, seconds: flo
 
     `limit` and `seconds`: see cpu_share().
     """
-    __tracebackhide__ = True
     if server.process.steps() is not None:
         return _no_steps(server, when, hint, limit)
     share = cpu_share(server, limit, seconds)
@@ -251,7 +243,6 @@ def no_cpu(server, when: str, hint: str, limit: float = IDLE_SHARE, seconds: flo
 def _no_steps(server, when: str, hint: str, limit: float) -> None:
     """Watches a server for WATCHED, or for a second of its own clock. Its first steps may be what
     it still had to do. A server that can do nothing more has not to be watched so long."""
-    __tracebackhide__ = True
     seconds = WATCHED if server.process.clock is None else 1.0
     most = limit * STEPS_A_SECOND * seconds
     for _ in range(IDLE_TRIES):

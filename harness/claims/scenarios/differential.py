@@ -87,7 +87,6 @@ class Pair:
 def compare(pair: Pair, commands: Sequence[Command]) -> None:
     """Checks that both servers reply the same to the commands. A failure shows a short sequence
     that differs."""
-    __tracebackhide__ = True
     commands = pair.whole(commands)
     count = _first_that_differs(pair, commands, AT_ONCE)
     if count is None:

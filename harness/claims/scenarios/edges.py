@@ -47,7 +47,6 @@ def any_order(server, rng: random.Random, kinds: Sequence[tuple] = KINDS) -> Non
     """Frames whose replies the server has to keep, while its socket becomes readable and writable
     in any order, also both in one iteration. Then the client sends nothing more, and all replies
     that are owed have to come."""
-    __tracebackhide__ = True
     for roomy, kept, only_takes in kinds:
         talk = _Talk(server, rng, roomy)
         talk.fill(kept)
@@ -59,7 +58,6 @@ def expect_all_that_was_read(server, request: bytes, reply: bytes) -> None:
     """A client sends a little at a time until the server awaits no more, as its output is full: it
     has read all, and no event comes for frames that wait in it. Request and reply are without the
     header of their frame. Says nothing where the kernel does not tell what a server awaits."""
-    __tracebackhide__ = True
     few = FEW_BYTES // len(length_framing.encode(request))
     for _ in range(FULL_TRIES):
         client, count, awaits = connect_narrow(server), 0, True
@@ -103,7 +101,6 @@ class _Talk:
     def act(self, only_takes: bool) -> None:
         """Sends and takes a little, by chance. At last it sends a little and takes everything, both
         while the server is paused."""
-        __tracebackhide__ = True
         for _ in range(0 if only_takes else self._rng.randrange(ACTIONS)):
             if self._rng.random() < 0.5:
                 self._offer_by_chance(OFFERS)
@@ -117,7 +114,6 @@ class _Talk:
 
     def expect_all(self) -> None:
         """Every complete frame comes back; then the client completes the one that it has begun."""
-        __tracebackhide__ = True
         number = bisect_right(self._ends, self._sent)
         complete = self._ends[number - 1]
         self._replies.end_at(complete)
@@ -140,7 +136,6 @@ class _Talk:
         return sent
 
     def _take(self, size: int) -> None:
-        __tracebackhide__ = True
         taken = self._client.take(self._replies, size)
         self._note(f"reads what is there, at most {size:,} bytes: {taken:,}")
 

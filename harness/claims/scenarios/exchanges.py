@@ -49,21 +49,18 @@ def words(rng: random.Random, size: int) -> bytes:
 def echo(client: Client, body: bytes) -> None:
     """Sends one frame and expects it back. The kernel's buffers have to hold the body (some 100
     KB)."""
-    __tracebackhide__ = True
     client.send_frame(body)
     client.expect_frame(body)
 
 
 def ask(client: Client, body: bytes, answer: bytes) -> None:
     """Sends one frame, and expects another one."""
-    __tracebackhide__ = True
     client.send_frame(body)
     client.expect_frame(answer)
 
 
 def ping(client: Client, rng: random.Random) -> None:
     """A short frame there and back."""
-    __tracebackhide__ = True
     echo(client, words(rng, 8))
 
 
@@ -83,14 +80,12 @@ def largest_frame(rng: random.Random) -> bytes:
 
 def connect_narrow(server, name: str | None = None) -> Client:
     """Connects a client that takes little at a time, and for which the kernel holds little."""
-    __tracebackhide__ = True
     return server.connect(name, rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
 
 
 def send_large_with_others(server, client: Client, bodies: Sequence[bytes]) -> None:
     """Sends a large frame and small ones. The server finds these together with the last bytes of
     the large one: it has had all before them, and is paused meanwhile."""
-    __tracebackhide__ = True
     large, *others = map(client.framing.encode, bodies)
     client.send(large[:-LAST_BYTES])
     until_read(client)
@@ -101,14 +96,12 @@ def send_large_with_others(server, client: Client, bodies: Sequence[bytes]) -> N
 def burst(client: Client, bodies: Sequence[bytes]) -> None:
     """Sends any number of frames of any size without waiting for their replies, then expects all of
     the replies."""
-    __tracebackhide__ = True
     client.echo_all(b"".join(map(client.framing.encode, bodies)))
 
 
 def burst_that_waits(server, client: Client, bodies: Sequence[bytes]) -> None:
     """Sends a burst while the server is paused: it runs once the kernel has taken all it can,
     however busy the machine is."""
-    __tracebackhide__ = True
     data = b"".join(map(client.framing.encode, bodies))
     with server.paused():
         sent = client.send_some(data)
@@ -117,7 +110,6 @@ def burst_that_waits(server, client: Client, bodies: Sequence[bytes]) -> None:
 
 def send_in_pieces(client: Client, data: bytes, cuts: Iterable[int]) -> None:
     """Sends `data`, cut at these offsets, each piece after the server has read the one before."""
-    __tracebackhide__ = True
     edges = [0, *cuts, len(data)]
     for start, end in zip(edges, edges[1:]):
         client.send(data[start:end])
@@ -127,7 +119,6 @@ def send_in_pieces(client: Client, data: bytes, cuts: Iterable[int]) -> None:
 def echo_in_pieces(server, client: Client, bodies: Sequence[bytes], cuts: Iterable[int]) -> None:
     """Sends frames, cut at these offsets. Before the next piece goes, the frames that are complete
     have come back, and of the one that is not, nothing has."""
-    __tracebackhide__ = True
     frames = [client.framing.encode(body) for body in bodies]
     ends = list(accumulate(map(len, frames)))
     edges = [0, *cuts, ends[-1]]
@@ -150,7 +141,6 @@ def send_and_owe(
     The buffers of most machines take some 4 MB. Where they do not, half of the replies are read.
     `answers`: the bodies of all replies, if they are not the same.
     """
-    __tracebackhide__ = True
     answers = bodies if answers is None else answers
     data = b"".join(map(client.framing.encode, bodies))
     sent = client.send_some(data)
@@ -163,7 +153,6 @@ def send_and_owe(
 
 def send_in_turns(clients: Sequence[Client], bodies: Sequence[bytes]) -> None:
     """Each client sends a frame: a piece of one, a piece of the next, and so on."""
-    __tracebackhide__ = True
     frames = [length_framing.encode(body) for body in bodies]
     for start in range(0, max(map(len, frames)), PIECE):
         for client, frame in zip(clients, frames):
@@ -173,7 +162,6 @@ def send_in_turns(clients: Sequence[Client], bodies: Sequence[bytes]) -> None:
 
 def read_in_turns(clients: Sequence[Client], bodies: Sequence[bytes]) -> None:
     """Each client expects a frame with its body, and reads it in pieces beside the others."""
-    __tracebackhide__ = True
     due = [Replies([body]) for body in bodies]
     while any(replies.missing for replies in due):
         for client, replies in zip(clients, due):
@@ -200,7 +188,6 @@ def come_and_go(
     Their frames have bodies of `size` bytes: a server that keeps one of each client soon grows
     visibly.
     """
-    __tracebackhide__ = True
     body = rng.randbytes(size)
     frame = length_framing.encode(body)
     for first in range(0, count, at_once):
@@ -214,7 +201,6 @@ def come_and_go(
 
 def _leave(leaving: Sequence[Client], frame: bytes) -> None:
     """Closes the connections, each in another way."""
-    __tracebackhide__ = True
     for number, client in enumerate(leaving):
         if number % 4 == 1:
             client.send(frame[:-1])
@@ -232,7 +218,6 @@ def _leave(leaving: Sequence[Client], frame: bytes) -> None:
 def expect_stop(server, number: signal.Signals) -> None:
     """Sends the signal and waits. A second is the rule, and a server whose clock is ours gets no
     more; else what is more is for a busy machine."""
-    __tracebackhide__ = True
     if not server.process.alive():
         text = f"the server was gone before it was sent {number.name}: {server.describe()}"
         raise Failure(text, hint="ended-early")
@@ -273,7 +258,6 @@ def expect_failed_start(
 ) -> None:
     """The program ends by itself, with this status, and `words` are in what it says on stderr.
     `hint`: of the failure. `seconds`: see run_to_its_end()."""
-    __tracebackhide__ = True
     named = shlex.join(["server", *argv[1:]])
     process, ended = run_to_its_end(argv, seconds)
     if ended is None:
@@ -292,7 +276,6 @@ def expect_failed_start(
 def expect_told_on_stderr(server, client: Client, exchange: Callable[[], None]) -> None:
     """A server with -v says something on stderr in each exchange() of a frame, and nothing more on
     stdout. Then it is stopped."""
-    __tracebackhide__ = True
     exchange()
     process = server.process
     for _ in range(5):

@@ -24,7 +24,6 @@ ENDS_SECONDS = 0.5  # for a server that has closed its sockets to be gone
 
 def try_out(server, rng: random.Random, at_once: bool) -> None:
     """Raises Failure with the likely cause. `at_once`: it serves several clients at a time."""
-    __tracebackhide__ = True
     first = server.connect()
     _expect_frames_not_bytes(server, first, words(rng, SIZES[0]))
     _try_sizes(server, first, rng)
@@ -46,7 +45,6 @@ def try_out(server, rng: random.Random, at_once: bool) -> None:
 
 def _expect_frames_not_bytes(server, client: Client, body: bytes) -> None:
     """Checks that nothing comes back before the last byte of a frame is sent."""
-    __tracebackhide__ = True
     frame = length_framing.encode(body)
     sent = frame[:-1]
     client.send(sent)
@@ -67,7 +65,6 @@ def _expect_frames_not_bytes(server, client: Client, body: bytes) -> None:
 
 def _try(what: str, server, client: Client, rng: random.Random) -> None:
     """A short frame; `what` is the message if that fails."""
-    __tracebackhide__ = True
     try:
         echo(client, words(rng, SIZES[0]))
     except Failure as failure:
@@ -90,7 +87,6 @@ def _also(failure: Failure, what: str, hint: str) -> Failure:
 
 def _try_sizes(server, client: Client, rng: random.Random) -> None:
     """Exchanges one frame of each size, one after the other, on a connection that has had one."""
-    __tracebackhide__ = True
     passed = SIZES[0]
     for size in SIZES:
         body = words(rng, size)
@@ -114,7 +110,6 @@ def _later(failure: Failure, passed: int, size: int) -> Failure:
 
 def _expect_not_held_back(server, body: bytes) -> None:
     """A corked socket makes each reply 200 ms late, and a grade takes minutes."""
-    __tracebackhide__ = True
     try:
         leaves_at_once(lambda: (server, server.connect()), body)
     except NotJudged:  # a claim of its own says so

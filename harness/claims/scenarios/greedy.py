@@ -80,7 +80,6 @@ def greedy(server, body: bytes, clients: int = CLIENTS) -> Iterator[None]:
     clients themselves is for other tests to say. Raises Failure when they cannot connect, and
     TooBusy when they do not begin.
     """
-    __tracebackhide__ = True
     what = f"frames of {len(body):,} bytes" if body else "empty frames"
     frame = length_framing.encode(body)
     with ExitStack() as stack:
@@ -135,13 +134,11 @@ class Silent:
     QUIET_SECONDS = 0.3  # in which none of them could send: then the server takes no more
 
     def __init__(self, server, clients: int) -> None:
-        __tracebackhide__ = True
         self._patience = server.patience.lasting(self.QUIET_SECONDS)
         with server.conversation.step("silent", f"{clients} clients connect that will never read"):
             self._streams = [self._connected(server) for _ in range(clients)]
 
     def _connected(self, server) -> socket.socket:
-        __tracebackhide__ = True
         stream = Stream(server.address, server.patience, self.BUFFER_BYTES, self.SEGMENT_BYTES)
         stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.BUFFER_BYTES)
         return stream.socket

@@ -31,7 +31,6 @@ def connected(server, count: int, at_once: bool = False) -> Iterator[list[Stream
     `at_once`: all of them begin to connect before we wait for the first one. Raises Failure if the
     server does not take them all, NotJudged if this machine does not.
     """
-    __tracebackhide__ = True
     with ExitStack() as stack:
         streams = []
         try:
@@ -54,7 +53,6 @@ def connected(server, count: int, at_once: bool = False) -> Iterator[list[Stream
 @contextmanager
 def served(server, count: int, at_once: bool = False) -> Iterator[None]:
     """Connects `count` clients for the time of the block; each of them gets one reply first."""
-    __tracebackhide__ = True
     what = f"connects {count:,} clients{' at once' if at_once else ''}; each has a frame echoed"
     server.conversation.note("the grader", what)
     frame = length_framing.encode(b"here")
@@ -75,7 +73,6 @@ def arrive_together(server, count: int) -> None:
     space in the backlog. Where there is none it tries again after 1, 3 and 7 seconds. Fewer than
     `count` where no backlog can be as long as that. Raises Failure, NotJudged.
     """
-    __tracebackhide__ = True
     if LONGEST_BACKLOG.exists():
         count = min(count, int(LONGEST_BACKLOG.read_text()))
     with server.conversation.step(f"{count} clients", "connect at the same time"):
@@ -91,7 +88,6 @@ def arrive_together(server, count: int) -> None:
 
 def _start(address: tuple[str, int], count: int, stack: ExitStack) -> list[socket.socket]:
     """Begins to connect sockets, and returns them. `stack` closes them."""
-    __tracebackhide__ = True
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
     sockets = [stack.enter_context(socket.socket(family)) for _ in range(count)]
     for one in sockets:

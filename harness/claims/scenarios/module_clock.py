@@ -14,7 +14,6 @@ def near_wraps(program: Callable, name: str, *checks: str, **options) -> None:
     """Runs checks whose cases begin just before a time in 32 bits of milliseconds wraps: 24.8 days
     after the machine was started, and 49.7 days. If a check fails on the first day, too, that is
     the failure."""
-    __tracebackhide__ = True
     for check in checks:
         try:
             program(name, check, wraps=1, **options)

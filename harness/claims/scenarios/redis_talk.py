@@ -23,7 +23,6 @@ A_COMMAND = 1_000  # keys, of the commands that fill() sends
 
 def ask(client: Client, command: str | Sequence[str | bytes | int], value: object) -> None:
     """Sends one command and expects its reply. See resp for the values that are replies."""
-    __tracebackhide__ = True
     words = words_of(command)
     client.send_frame(resp.command(*words))
     client.expect_frames(Answers([words], [resp.reply(value)]))
@@ -31,14 +30,12 @@ def ask(client: Client, command: str | Sequence[str | bytes | int], value: objec
 
 def talk(client: Client, *pairs: Pair) -> None:
     """Sends commands, each after the reply to the one before."""
-    __tracebackhide__ = True
     for command, value in pairs:
         ask(client, command, value)
 
 
 def pipelined(client: Client, pairs: Iterable[Pair]) -> None:
     """Sends commands without waiting for replies, which come in the same order."""
-    __tracebackhide__ = True
     pairs = list(pairs)
     commands = [words_of(command) for command, _ in pairs]
     data = b"".join(resp.command(*words) for words in commands)
@@ -47,7 +44,6 @@ def pipelined(client: Client, pairs: Iterable[Pair]) -> None:
 
 def _feed(decoder: resp.Decoder, came: bytes) -> list[bytes]:
     """The replies that end with these bytes."""
-    __tracebackhide__ = True
     try:
         return decoder.feed(came)
     except resp.Malformed as error:
@@ -57,7 +53,6 @@ def _feed(decoder: resp.Decoder, came: bytes) -> list[bytes]:
 
 def read_value(client: Client) -> object:
     """The next reply, whatever it is; nothing else may come after it."""
-    __tracebackhide__ = True
     decoder = resp.Decoder()
     while True:
         came = client.read_some(PIECE)
@@ -71,7 +66,6 @@ def read_value(client: Client) -> object:
 
 def read_values(client: Client, count: int) -> list[object]:
     """The next replies, whatever they are."""
-    __tracebackhide__ = True
     decoder, found = resp.Decoder(), []
     while len(found) < count:
         found += _feed(decoder, client.read_some(PIECE))
@@ -80,7 +74,6 @@ def read_values(client: Client, count: int) -> list[object]:
 
 def answer(client: Client, command: str | Sequence[str | bytes | int]) -> object:
     """The reply to a command, whatever it is."""
-    __tracebackhide__ = True
     client.send_frame(resp.command(*words_of(command)))
     return read_value(client)
 
@@ -89,7 +82,6 @@ def until(
     server, client: Client, command: str | Sequence[str | bytes | int], value: object, hint: str
 ) -> None:
     """Asks the same again until the reply is this one."""
-    __tracebackhide__ = True
     last: list[object] = []
 
     def is_so() -> bool:
@@ -105,7 +97,6 @@ def until(
 def until_refused(client: Client, command: bytes, most: int) -> int:
     """Sends the same request again and again. Returns how many were taken before the first error;
     `most` if there was none."""
-    __tracebackhide__ = True
     for taken in range(most):
         client.exchange(command, [])
         if isinstance(read_value(client), Err):
@@ -115,7 +106,6 @@ def until_refused(client: Client, command: bytes, most: int) -> int:
 
 def time_of_day_passes(server, ms: int) -> None:
     """Lets this time go by; where the clock is ours, the time of day alone: no timer is due."""
-    __tracebackhide__ = True
     if server.clock.ours:
         server.clock.jump(ms)
     else:
@@ -124,7 +114,6 @@ def time_of_day_passes(server, ms: int) -> None:
 
 def fill(client: Client, keys: Sequence[bytes], value: bytes) -> None:
     """Sets all keys to the value, with few commands."""
-    __tracebackhide__ = True
     pairs = []
     for first in range(0, len(keys), A_COMMAND):
         part = keys[first : first + A_COMMAND]

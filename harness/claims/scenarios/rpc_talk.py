@@ -51,14 +51,12 @@ def echo_text(client: Client, text: bytes = b"ok", seq: int = 99) -> None:
 
 def asked(client: Client, cmd: int) -> Reply:
     """The reply to a request without fields, with status 0. Pushes before it are passed over."""
-    __tracebackhide__ = True
     client.send_frame(request(cmd, SEQ))
     return answered(client, cmd, SEQ)
 
 
 def answered(client: Client, cmd: int, seq: int) -> Reply:
     """The next frame that is no push: the reply with this cmd and seq, and status 0."""
-    __tracebackhide__ = True
     while True:
         body = client.read_frame()
         came = Reply.of(body)
@@ -72,7 +70,6 @@ def answered(client: Client, cmd: int, seq: int) -> Reply:
 
 def who(client: Client) -> int:
     """The index of the loop that serves it."""
-    __tracebackhide__ = True
     fields = asked(client, WHO).fields
     if len(fields) != 4:
         text = f"the reply to WHO has {len(fields)} bytes after the status, instead of 4"
@@ -82,7 +79,6 @@ def who(client: Client) -> int:
 
 def stats(client: Client) -> tuple[int, int, int]:
     """What STATS says: connections, frames received, frames sent."""
-    __tracebackhide__ = True
     fields = asked(client, STATS).fields
     if len(fields) != 24:
         text = f"the reply to STATS has {len(fields)} bytes after the status, instead of 24"
@@ -92,7 +88,6 @@ def stats(client: Client) -> tuple[int, int, int]:
 
 def one_each(server, loops: int, count: int) -> list[list[Client]]:
     """`count` clients for each of the loops, whichever of them the server has given which to."""
-    __tracebackhide__ = True
     clients: list[list[Client]] = [[] for _ in range(loops)]
     for _ in range(loops * count):
         client = server.connect()
@@ -106,12 +101,10 @@ def one_each(server, loops: int, count: int) -> list[list[Client]]:
 
 def all_clients(server, count: int) -> list[Client]:
     """`count` clients for each of LOOPS loops."""
-    __tracebackhide__ = True
     return [client for mine in one_each(server, LOOPS, count) for client in mine]
 
 
 def expect_in_any_order(client: Client, bodies: Iterable[bytes]) -> None:
-    __tracebackhide__ = True
     left = list(bodies)
     while left:
         came = client.read_frame()
@@ -131,7 +124,6 @@ def wrong_reply(due_body: bytes, body: bytes) -> Failure:
 def broadcast_to(sender: Client, others: Sequence[Client], seq: int, text: bytes) -> None:
     """Broadcasts a text. Every client gets it, also the sender, and the reply says how many they
     are."""
-    __tracebackhide__ = True
     count = 1 + len(others)
     sender.send_frame(broadcast(seq, text))
     for other in others:
@@ -142,7 +134,6 @@ def broadcast_to(sender: Client, others: Sequence[Client], seq: int, text: bytes
 def storm(connect: Callable[[], Client], rng: random.Random, rounds: int) -> list[Client]:
     """Clients come, go, ask and broadcast without any order. Only that every request is answered is
     judged, whatever else arrives meanwhile. Returns the clients that are still there."""
-    __tracebackhide__ = True
     clients = [connect() for _ in range(CLIENTS)]
     for number in range(rounds):
         rng.shuffle(clients)
@@ -157,7 +148,6 @@ def storm(connect: Callable[[], Client], rng: random.Random, rounds: int) -> lis
 def broadcasts_in_flight(clients: list[Client]) -> None:
     """Sends broadcasts without waiting for their replies, which are in flight during what comes
     next."""
-    __tracebackhide__ = True
     for client in clients:
         client.send_frames([broadcast(seq, bytes(1000)) for seq in range(FLIGHT)])
 
@@ -166,7 +156,6 @@ def _one_goes(
     clients: list[Client], at: int, connect: Callable[[], Client], rng: random.Random
 ) -> None:
     """Replaces the client at this place by a new one. Its last request may still be unanswered."""
-    __tracebackhide__ = True
     _ask(clients[at], rng, 0)
     getattr(clients[at], rng.choice(LEAVING))()
     clients[at].abandon()
@@ -175,7 +164,6 @@ def _one_goes(
 
 def _ask(client: Client, rng: random.Random, number: int) -> set[int]:
     """Sends some requests in one go. Returns their seqs."""
-    __tracebackhide__ = True
     seqs = range(number * ASKED, (number + 1) * ASKED)
     client.send(b"".join(length_framing.encode(_request(rng, seq)) for seq in seqs))
     return set(seqs)
@@ -192,7 +180,6 @@ def _request(rng: random.Random, seq: int) -> bytes:
 
 def hear_replies(client: Client, seqs: Iterable[int]) -> None:
     """Reads until all these are answered, whatever else arrives."""
-    __tracebackhide__ = True
     left = set(seqs)
     while left:
         came = Reply.of(client.read_frame())

@@ -27,7 +27,6 @@ CERTAIN_SECONDS = 0.15
 def leaves_at_once(connect: Callable[[], tuple], body: bytes) -> None:
     """Asks for one short reply, and expects that all of it has left once it is written. `connect`:
     a server and a new client of it."""
-    __tracebackhide__ = True
     for _ in range(TRIES):
         server, client = connect()
         try:
@@ -42,7 +41,6 @@ def leaves_at_once(connect: Callable[[], tuple], body: bytes) -> None:
 def _left(server, client: Client, body: bytes, certain: float) -> bool:
     """Whether the reply has left at once. False: it cannot be told, since more than `certain`
     seconds went by."""
-    __tracebackhide__ = True
     size = len(length_framing.encode(body))
     last = time.monotonic()  # when no byte of the reply was written
     client.send_frame(body)
@@ -74,7 +72,6 @@ def _left(server, client: Client, body: bytes, certain: float) -> bool:
 
 def _incomplete(client: Client, written: int, size: int) -> None:
     """`written`: bytes; a FIN counts as one."""
-    __tracebackhide__ = True
     if not is_open(client):
         raise Failure(CLOSED, hint="closed-early")
     text = f"the server wrote {written} of {size} bytes of the reply and then no more"

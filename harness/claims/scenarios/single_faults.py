@@ -117,7 +117,6 @@ class Participant:
 
     def send(self, frames: bytes, owed: bytes | None = None) -> None:
         """Sends frames. `owed`: what comes back for them, if it is not the same."""
-        __tracebackhide__ = True
         more = frames if owed is None else owed
         self.ends += [len(self.owed) + self.taken + end for end in length_framing.ends(more)]
         self.owed += more
@@ -125,12 +124,10 @@ class Participant:
 
     def take(self) -> None:
         """Reads all that is owed."""
-        __tracebackhide__ = True
         while self.owed and not self.dropped:
             self._try(self._take_some)
 
     def _take_some(self) -> None:
-        __tracebackhide__ = True
         came = self.client.read_some(min(MOST, len(self.owed)))
         due, self.owed = self.owed[: len(came)], self.owed[len(came) :]
         self.taken += len(came)
@@ -140,13 +137,11 @@ class Participant:
             )
 
     def leave(self) -> None:
-        __tracebackhide__ = True
         self._try(self.client.half_close)
         self._try(self.client.expect_eof)
 
     def _try(self, action: Callable[[], None]) -> None:
         """Notes that the connection is over; everything else that is wrong goes on."""
-        __tracebackhide__ = True
         if self.dropped:
             return
         try:
@@ -168,7 +163,6 @@ class ThreeClients:
     def together(self, server, clients: list[Participant]) -> None:
         """Exchanges frames with all three clients at once. `clients`: each is added as it
         connects."""
-        __tracebackhide__ = True
         for name, rcvbuf in (("A", None), ("B", None), ("C", SMALL_WINDOW)):
             clients.append(Participant(server.connect(name, rcvbuf=rcvbuf)))
         one, other, third = clients
@@ -186,7 +180,6 @@ class ThreeClients:
 
     def in_turn(self, server, clients: list[Participant]) -> None:
         """Exchanges frames with one client after the other, for a server that can do no more."""
-        __tracebackhide__ = True
         for name, frames in zip("ABC", (self.small, [self.several], [self.large])):
             client = Participant(server.connect(name))
             clients.append(client)
@@ -208,7 +201,6 @@ def single_faults(
     call left out; else a server takes all the points of one kind of call. Without the library in
     the server there are none.
     """
-    __tracebackhide__ = True
     points = 0
     stops = _stops_undisturbed(launch, allocations)
     _play_undisturbed(launch, scenario, allocations)
@@ -248,7 +240,6 @@ def _stops_undisturbed(launch: Callable, allocations: bool) -> bool:
 
 def _play_undisturbed(launch: Callable, scenario: Scenario, allocations: bool) -> None:
     """The scenario without a fault: what goes wrong there is no matter of calls that fail."""
-    __tracebackhide__ = True
     server = launch(allocations=allocations)
     if server.shim is None:
         return
@@ -265,7 +256,6 @@ def _play_undisturbed(launch: Callable, scenario: Scenario, allocations: bool) -
 
 def _started(launch: Callable, allocations: bool):
     """A server that waits for clients. Before, while it starts, no memory may well be its end."""
-    __tracebackhide__ = True
     server = launch(allocations=allocations)
     if server.shim is not None:
         until_asleep(server)
@@ -282,7 +272,6 @@ def _numbers(every: bool) -> Iterator[int]:
 
 def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
     """The scenario, with the fault at this call. False: the server makes no such call."""
-    __tracebackhide__ = True
     which = f"the {_ordinal(number + 1)} {NAMES[fault.group]} {fault}"
     server.conversation.restart()
     server.conversation.note("the grader", f"makes sure that {which}")
@@ -324,7 +313,6 @@ def _others(clients: list[Participant], hit: int) -> list[Participant]:
 
 def _all_are_served(server, clients: list[Participant]) -> None:
     """None of these was dropped, and another client is served."""
-    __tracebackhide__ = True
     for client in clients:
         if client.dropped:
             raise client.dropped
@@ -337,7 +325,6 @@ def _all_are_served(server, clients: list[Participant]) -> None:
 
 def _ends(server, stops: bool) -> None:
     """Ends the server: if `stops`, SIGTERM has to end it first. No process of it is left."""
-    __tracebackhide__ = True
     if stops:
         expect_stop(server, signal.SIGTERM)
     server.process.destroy()

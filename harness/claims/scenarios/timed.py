@@ -35,7 +35,6 @@ LONGEST = 2**31 - 1  # ms: nearly 25 days
 
 def pass_until(server: Server, began: float, ms: float) -> None:
     """Moves the clock to `ms` after the time `began`, if it is not later already."""
-    __tracebackhide__ = True
     left = began + ms - server.clock.now_ms
     if left > 0:
         server.clock.advance(left)
@@ -48,7 +47,6 @@ def expect_at(
     server: Server, client: Client, bodies: Sequence[bytes], began: float, ms: float
 ) -> None:
     """Expects these replies `ms` after `began`, not before and not later."""
-    __tracebackhide__ = True
     told = f"a reply that was due after {ms:,} ms"
     if not server.clock.ours:
         client.expect_frames(bodies)
@@ -79,7 +77,6 @@ def expect_closed_at(
 ) -> None:
     """Expects that the server closes the connection `ms` after `began`, not before, and `late` ms
     later at most."""
-    __tracebackhide__ = True
     if not server.clock.ours:
         client.expect_eof()
         passed = server.clock.now_ms - began
@@ -102,7 +99,6 @@ def expect_closed_at(
 
 def expect_nothing_until(server: Server, client: Client, began: float, ms: float) -> None:
     """Nothing comes before `ms` after `began`, and the connection stays open."""
-    __tracebackhide__ = True
     with in_time(server):
         pass_until(server, began, ms)
         client.expect_nothing_yet()
@@ -113,7 +109,6 @@ def in_time(server: Server) -> Iterator[None]:
     """For what the client does in time: a server that keeps the clock of the machine is not judged
     if that goes wrong, since we may have been late. One that sleeps for ever is: nobody is late for
     what never comes."""
-    __tracebackhide__ = True
     try:
         yield
     except Failure as failure:

@@ -54,7 +54,6 @@ def try_alone(launch: Callable, cuts: Iterable[Cut]) -> None:
 
     Does nothing if the library that cuts cannot be loaded into the server.
     """
-    __tracebackhide__ = True
     for number, cut in enumerate(cuts):
         server = launch()
         if server.shim is None:
@@ -72,7 +71,6 @@ def try_together(launch: Callable, cuts: Iterable[Cut]) -> None:
     a server of its own, so that a failure shows it alone. Of a server that is slow what does not
     fit into SECONDS is not asked. Does nothing without the library.
     """
-    __tracebackhide__ = True
     server = launch()
     if server.shim is None:
         return
@@ -183,7 +181,6 @@ def try_at_random(launch: Callable, rng: random.Random, pieces: Sequence[int]) -
     pieces: for each stream, how long a piece may be. The streams come one after the other to one
     server. Does nothing without the library.
     """
-    __tracebackhide__ = True
     server = launch()
     if server.shim is None:
         return
@@ -205,7 +202,6 @@ def _exchange_in_pieces(
     server, bodies: Sequence[bytes], most: int, chance: int, errors: Sequence[int] = BETWEEN
 ) -> None:
     """`chance`: with the same one the pieces are the same."""
-    __tracebackhide__ = True
     number, rng = server.shim.connections(), random.Random(chance)
     ways = (Group.INPUT, Group.OUTPUT)
     server.shim.schedule(*(random_plan(way, rng, number, most, errors) for way in ways))
@@ -239,7 +235,6 @@ def _retell_pieces(
     server, bodies: Sequence[bytes], most: int, errors: Sequence[int], chance: int
 ) -> None:
     """Repeats the exchange alone, so that its steps can be shown. Raises what goes wrong."""
-    __tracebackhide__ = True
     try:
         _exchange_in_pieces(server, bodies, most, chance, errors)
     except Failure as failure:
@@ -258,7 +253,6 @@ def _at_most(size: int) -> str:
 
 def _retell(server, cut: Cut, half_close: bool) -> None:
     """The cut on a fresh server, so that its steps can be shown. Raises what goes wrong."""
-    __tracebackhide__ = True
     server.conversation.restart()
     server.conversation.note("the grader", f"makes sure that {str(cut)[len('when '):]}")
     server.shim.schedule(cut.plan(server.shim.connections()))
@@ -274,7 +268,6 @@ def _retell(server, cut: Cut, half_close: bool) -> None:
 def _tell_uncut(server, cut: Cut, half_close: bool) -> None:
     """The same on a fresh server without the cut: what goes wrong there has nothing to do with
     it."""
-    __tracebackhide__ = True
     server.conversation.restart()
     try:
         _exchange(server, cut, half_close)
@@ -285,7 +278,6 @@ def _tell_uncut(server, cut: Cut, half_close: bool) -> None:
 
 
 def _exchange(server, cut: Cut, half_close: bool) -> None:
-    __tracebackhide__ = True
     client = server.connect()
     client.send(cut.stream)
     if half_close:

@@ -138,7 +138,6 @@ def every_end(
 
     Of a server with which something goes wrong each cell is tried alone, and the first of them that
     goes wrong again is the failure."""
-    __tracebackhide__ = True
     trials = []
     for way in ways:
         for kind in dict.fromkeys((state.options, state.seconds) for state in states):
@@ -166,7 +165,6 @@ class _Trial:
         framing: Framing,
         cells: Sequence[Cell],
     ) -> None:
-        __tracebackhide__ = True
         self._launch, self._rng, self._options, self._framing = launch, rng, options, framing
         self._cells = cells
         self._waiting: list[Waiting] = []
@@ -182,7 +180,6 @@ class _Trial:
 
     def enter(self) -> None:
         """All clients get into their states, and the server has noticed."""
-        __tracebackhide__ = True
         self._entered = time.monotonic()
         for cell in self._cells:
             self._waiting.append(cell.state.enter(self._server, cell.end, self._rng))
@@ -194,7 +191,6 @@ class _Trial:
 
     def end(self) -> None:
         """Each client does what its column says."""
-        __tracebackhide__ = True
         for cell, waiting in zip(self._cells, self._waiting):
             if cell.end in DOES:
                 DOES[cell.end](waiting.client)
@@ -202,7 +198,6 @@ class _Trial:
 
     def expect(self) -> None:
         """Each end leads to what the table says, and another client is served meanwhile."""
-        __tracebackhide__ = True
         self._connected = 1
         if self._server.clock.ours:
             self._server.clock.advance(max(cell.state.ms for cell in self._cells) + LATE_MS)
@@ -218,7 +213,6 @@ class _Trial:
 
     def count(self) -> None:
         """The server has closed all other connections, or does so in time."""
-        __tracebackhide__ = True
         seconds = self._cells[0].state.seconds
         silent = sum(cell.end == SILENCE for cell in self._cells)
         if seconds and self._server.clock.ours:
@@ -227,7 +221,6 @@ class _Trial:
 
     def _expect_outcome(self, cell: Cell, waiting: Waiting) -> bool:
         """Whether the client stays connected."""
-        __tracebackhide__ = True
         if cell.outcome is Outcome.ANSWERED:
             waiting.client.expect_closed_after(waiting.owed)
             waiting.client.close()
@@ -239,7 +232,6 @@ class _Trial:
 
     def leave(self) -> None:
         """The clients that are left close, and nothing of all of them remains."""
-        __tracebackhide__ = True
         for client in (*(waiting.client for waiting in self._waiting), self._other):
             client.close()
         self._expect_connections(0)
@@ -251,7 +243,6 @@ class _Trial:
 
     def one_by_one(self) -> None:
         """Tries each cell on a server of its own, and raises the first failure."""
-        __tracebackhide__ = True
         for cell in self._cells:
             self._server.conversation.restart()
             alone = _Trial(self._launch, self._rng, self._options, self._framing, [cell])
@@ -265,7 +256,6 @@ class _Trial:
 
     def _settle(self) -> None:
         """Another client is served in two iterations at least, and then the server waits."""
-        __tracebackhide__ = True
         for _ in range(2):
             self._cells[0].state.serve(self._other)
         until_asleep(self._server)
@@ -281,7 +271,6 @@ class _Trial:
 
     def _expect_closed_at_once(self, count: int) -> None:
         """The server has closed all its connections but `count`, and its clock stands."""
-        __tracebackhide__ = True
         text = "counts the connections while the clock of the server stands"
         self._server.conversation.note("the grader", text)
         if not soon(self._server, lambda: self._more_than(count) <= 0):
@@ -290,7 +279,6 @@ class _Trial:
     def _expect_connections(self, count: int, seconds: float = 0) -> None:
         """The server has closed all its connections but `count` after so many seconds, or does so
         soon."""
-        __tracebackhide__ = True
         patience = self._server.patience
         by_itself = 0.0 if self._server.clock.ours else seconds
         if self._server.clock.ours:

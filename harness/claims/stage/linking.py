@@ -59,7 +59,6 @@ def built(
     """The program, linked with the module in `directory`. None: it cannot be built with these
     sanitizers, or for STEPS, and perhaps without. `untouched`: directories with the lab's own
     files. Raises Failure, NotJudged."""
-    __tracebackhide__ = True
     try:
         flags = work.FLAGS if sanitize == STEPS else sanitizers.flags(sanitize)
         return link(directory, name, flags)

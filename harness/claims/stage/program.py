@@ -80,7 +80,6 @@ class Programs:
         can be built for that: see check_steps(). `options`: for the check, see check_option().
         Raises Failure, when the module does not build or is wrong, and NotJudged.
         """
-        __tracebackhide__ = True
         values: dict[str, float] = {}
         for one in (backend,) if isinstance(backend, str) else backend:
             given = {"seed": self._seed, "backend": one, **options}
@@ -112,7 +111,6 @@ class Programs:
         return ended.values()
 
     def _once(self, binary: Path, words: list[str], nofile: int | None, sanitize: str) -> Ended:
-        __tracebackhide__ = True
         stage, process, channel = self._stage, ServerProcess(), Channel()
         ran = Ran(process, stage.new_logs() if stage.valgrind else None)
         stage.servers.append(ran)

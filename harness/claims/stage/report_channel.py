@@ -112,7 +112,6 @@ class Ended:
     def values(self) -> dict[str, float]:
         """The values that the check has reported, by name. Raises Failure if it has not passed, and
         NotJudged."""
-        __tracebackhide__ = True
         try:
             return self._values()
         except ValueError:  # not a number: the module has overwritten it
@@ -120,7 +119,6 @@ class Ended:
             raise Failure(text, hint="in-the-module") from None
 
     def _values(self) -> dict[str, float]:
-        __tracebackhide__ = True
         facts = dict(self.facts)
         if "impossible" in facts:
             raise NotJudged(facts["impossible"])

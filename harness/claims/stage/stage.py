@@ -146,7 +146,6 @@ class Server:
 
         `rcvbuf`, `segment` and `patience` are those of Client.
         """
-        __tracebackhide__ = True
         client = Client(
             self.address,
             self.conversation,
@@ -209,7 +208,6 @@ class Stage:
 
     def launch(self, argv_extra: tuple[str, ...] = (), **options: Any) -> Server:
         """Starts a server and waits until it listens. `argv_extra`, `options`: see Options."""
-        __tracebackhide__ = True
         wanted = Options(argv_extra, **options)
         if self.run.port is not None and not wanted.restarted:
             self._free_the_port()
@@ -248,7 +246,6 @@ class Stage:
 
     def _start(self, server: Server, argv: list[str], wanted: Options, steps: bool) -> None:
         """Starts it; twice, if only connections of another claim were in its way."""
-        __tracebackhide__ = True
         try:
             self._start_once(server, argv, wanted, steps)
         except Failure as failure:
@@ -279,7 +276,6 @@ class Stage:
         return wait_until(free, TIME_WAIT_SECONDS, TIME_WAIT_LOOK_SECONDS)
 
     def _start_once(self, server: Server, argv: list[str], wanted: Options, steps: bool) -> None:
-        __tracebackhide__ = True
         environment = dict(wanted.environment or {})
         if wanted.sanitize:
             environment.update(sanitizers.environment())
@@ -407,7 +403,6 @@ class Stage:
 
     def _free_the_port(self) -> None:
         """Checks and ends the servers so far: with a fixed port only one can listen at a time."""
-        __tracebackhide__ = True
         self.check_servers()
         for server in self.servers:
             _leave(server)
@@ -458,7 +453,6 @@ class Stage:
     def check_servers(self) -> None:
         """After a body that passed: checks that the servers that it did not end still run, and are
         clean."""
-        __tracebackhide__ = True
         if self.servers:
             self.conversation.note("the grader", "checks whether the server still runs")
         for server in self.servers:

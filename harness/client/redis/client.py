@@ -35,7 +35,6 @@ def run(server, words: Sequence[str], data: bytes = b"") -> Said:
     A step of the conversation. Raises Failure if it hangs: if for as long as a wait for the server
     may take it uses next to no CPU time.
     """
-    __tracebackhide__ = True
     name = Path(words[0]).name
     with tempfile.TemporaryDirectory(prefix="event-loop-lab-") as home:
         files = [Path(home, one) for one in ("in", "out", "err")]
@@ -90,7 +89,6 @@ def run_ours(server, name: str, words: Sequence[str]) -> None:
 
     Raises Failure if one says that something is wrong, or if it ends otherwise than with 0.
     """
-    __tracebackhide__ = True
     host, port = server.address[:2]
     try:
         said = run(server, [*words, host, str(port)])

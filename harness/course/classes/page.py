@@ -14,18 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from harness.course.classes import ranking, records
-from harness.course.classes.labels import shown
-from harness.course.classes.ranking import Board
+from harness.course.classes import records
 from harness.course.classes.records import FAILED, NOT_JUDGED, PASSED, Graded
+from harness.course.classes.submissions import shown
 from harness.failures.hints import HINTS
 from harness.lab.chapters import Chapter
-from harness.lab.units import KIB, MIB
+from harness.lab.units import KIB
 
 TEMPLATE = Path(__file__).with_name("page.html")
-TEXT_BYTES = 24 * KIB  # of one submission
-ALL_TEXT_BYTES = 24 * MIB  # more would make a browser slow: less of each is shown
-SLOWEST = 8
+TEXT_BYTES = 24 * KIB  # of one submission: more would make a browser slow
 MOST_HINTS = 10
 SIGNS = {PASSED: ("✓", "passed"), FAILED: ("✗", "failed"), NOT_JUDGED: ("?", "open")}
 FILES = (
@@ -40,11 +37,12 @@ FILES = (
 
 @dataclass
 class Claim:
-    """One claim, over the whole class."""
+    """One claim, over the whole class. `own`: it is no claim of an earlier chapter."""
 
     name: str
     number: str
     text: str
+    own: bool
     verdicts: Counter = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
 
@@ -58,19 +56,17 @@ class Claim:
         return self.verdicts[FAILED] / self.judged if self.judged else 0.0
 
 
-def render(chapter: Chapter, results: list[Graded], board: Board | None = None) -> str:
-    """The page; with a scoreboard if there is one."""
+def render(chapter: Chapter, results: list[Graded]) -> str:
+    """The page."""
     claims = claims_of(chapter, results)
     parts = {
         "title": escaped(f"{chapter.slug}: {chapter.title}"),
         "summary": escaped(summary(results)),
-        "students": students(chapter, results, claims, board),
-        "board": ranking.section(board) if board else "",
+        "students": students(results, claims),
         "bars": bars(results),
         "claims": claims_table(claims),
         "hints": hints_table(results),
-        "slowest": slowest_table(claims),
-        "each": "\n".join(each(number, one, len(results)) for number, one in enumerate(results)),
+        "each": "\n".join(each(number, one) for number, one in enumerate(results)),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], TEMPLATE.read_text("utf-8"))
 
@@ -78,25 +74,19 @@ def render(chapter: Chapter, results: list[Graded], board: Board | None = None) 
 def claims_of(chapter: Chapter, results: list[Graded]) -> list[Claim]:
     """All claims of all results: the chapter's own, then those it inherits."""
     found: dict[str, Claim] = {}
-    for one in results:
-        for test in one.tests:
-            data = test["extra_data"]
-            claim = found.setdefault(
-                data["test"], Claim(data["test"], test["number"], test["name"])
-            )
-            claim.verdicts[data["verdict"]] += 1
-            if data["verdict"] != NOT_JUDGED:
-                claim.seconds.append(data["seconds"])
-    return sorted(found.values(), key=lambda claim: not is_own(claim, chapter))
-
-
-def is_own(claim: Claim, chapter: Chapter) -> bool:
-    return claim.number.startswith(f"{chapter.number}.")
+    for test in (test for one in results for test in one.tests):
+        data, number = test["extra_data"], test["number"]
+        own = number.startswith(f"{chapter.number}.")
+        claim = found.setdefault(data["test"], Claim(data["test"], number, test["name"], own))
+        claim.verdicts[data["verdict"]] += 1
+        if data["verdict"] != NOT_JUDGED:
+            claim.seconds.append(data["seconds"])
+    return sorted(found.values(), key=lambda claim: not claim.own)
 
 
 def summary(results: list[Graded]) -> str:
     scores = [one.record.score for one in results if one.record.score is not None]
-    said = [f"{counted(len(results), 'submission')}"]
+    said = [counted(len(results), "submission")]
     if scores:
         full = sum(score == 100 for score in scores)
         said += [f"{full} with full marks", f"the median is {statistics.median(scores):g} points"]
@@ -108,35 +98,25 @@ def summary(results: list[Graded]) -> str:
 # The big table
 
 
-def students(
-    chapter: Chapter, results: list[Graded], claims: list[Claim], board: Board | None = None
-) -> str:
-    first = next((claim for claim in claims if not is_own(claim, chapter)), None)
-    heads = ['<th scope="col">name</th>', '<th scope="col" class="number">points</th>']
-    heads += ['<th scope="col" class="number">speed</th>'] if board else []
+def students(results: list[Graded], claims: list[Claim]) -> str:
+    first = next((claim for claim in claims if not claim.own), None)
+    heads = heads_of("name", "#points")
     for number, claim in enumerate(claims):
         kind = "claim first" if claim is first else "claim"
         link = f'<a href="#c{number}">{escaped(claim.number)}</a>'
         heads.append(f'<th scope="col" class="{kind}" title="{escaped(claim.text)}">{link}</th>')
-    rows = [
-        f"<tr>{student(number, one, claims, first, board)}</tr>"
-        for number, one in enumerate(results)
-    ]
+    rows = [f"<tr>{student(*pair, claims, first)}</tr>" for pair in enumerate(results)]
     return table("students", heads, rows)
 
 
-def student(
-    number: int, one: Graded, claims: list[Claim], first: Claim | None, board: Board | None
-) -> str:
+def student(number: int, one: Graded, claims: list[Claim], first: Claim | None) -> str:
     """The cells of one row."""
-    score = one.record.score
-    points = "" if score is None else f"{score:g}"
+    points = "" if one.record.score is None else f"{one.record.score:g}"
+    name = escaped(shown(one.name))
     cells = [
-        f'<th scope="row" title="{escaped(shown(one.label))}">'
-        f'<a href="#s{number}">{escaped(shown(one.label))}</a></th>',
+        f'<th scope="row" title="{name}"><a href="#s{number}">{name}</a></th>',
         f'<td class="number" data-v="{points}">{points or mark(NOT_JUDGED, "blank")}</td>',
     ]
-    cells += [ranking.column(board, one.label)] if board else []
     verdicts = {test["extra_data"]["test"]: test["extra_data"]["verdict"] for test in one.tests}
     for claim in claims:
         verdict = verdicts.get(claim.name)
@@ -146,12 +126,10 @@ def student(
             continue
         sign, kind = SIGNS[verdict]
         order = list(SIGNS).index(verdict)
-        title = f"{claim.number} {verdict}: {claim.text}"
+        title = escaped(f"{claim.number} {verdict}: {claim.text}")
         if verdict != PASSED:
             sign = f'<a href="#{anchor(number, claim.name)}">{sign}</a>'
-        cells.append(
-            f'<td class="cell {kind}{line}" data-v="{order}" title="{escaped(title)}">{sign}</td>'
-        )
+        cells.append(f'<td class="cell {kind}{line}" data-v="{order}" title="{title}">{sign}</td>')
     return "".join(cells)
 
 
@@ -169,40 +147,31 @@ def anchor(number: int, test: str) -> str:
 def bars(results: list[Graded]) -> str:
     """How many submissions have 0 to 9 points, 10 to 19, ..., 100, and none."""
     scores = [one.record.score for one in results]
-    groups = [(f"{low}–{low + 9}", "") for low in range(0, 100, 10)]
-    counts = Counter(min(int(score // 10), 10) for score in scores if score is not None)
-    shown_counts = [(*group, counts[place]) for place, group in enumerate(groups)]
-    shown_counts.append(("100", "", counts[10]))
-    blank = scores.count(None)
-    shown_counts += [("blank", "blank", blank)] if blank else []
-    most = max(count for *_, count in shown_counts) or 1
+    counts = Counter("blank" if one is None else min(int(one // 10), 10) for one in scores)
+    names = {**{low: f"{10 * low}–{10 * low + 9}" for low in range(10)}, 10: "100"}
+    names |= {"blank": "blank"} if counts["blank"] else {}
     drawn = [
-        f'<div class="{kind}" title="{escaped(name)} points: {counted(count, "submission")}">'
-        f'{count or ""}<i style="height:{round(100 * count / most)}px"></i>'
-        f"<span>{escaped(name)}</span></div>"
-        for name, kind, count in shown_counts
+        f'<div class="{"blank" if key == "blank" else ""}" '
+        f'title="{name} points: {counted(counts[key], "submission")}">{counts[key] or ""}'
+        f'<i style="height:{round(100 * counts[key] / max(counts.values(), default=1))}px"></i>'
+        f"<span>{name}</span></div>"
+        for key, name in names.items()
     ]
     return f'<div class="bars">{"".join(drawn)}</div>'
 
 
 def claims_table(claims: list[Claim]) -> str:
-    heads = heads_of(
-        "claim", "sentence", "#failed", "#of", "#not judged", "#median s", "#longest s"
-    )
+    heads = heads_of("claim", "sentence", "#failed", "#of", "#not judged", "#median s")
     rows = []
-    order = sorted(enumerate(claims), key=lambda pair: -pair[1].share)
-    for number, claim in order:
+    for number, claim in sorted(enumerate(claims), key=lambda pair: -pair[1].share):
         share = f"{100 * claim.share:.0f}"
-        longest = max(claim.seconds, default=0)
-        middle = statistics.median(claim.seconds) if claim.seconds else 0
+        middle = statistics.median(claim.seconds or [0])
         rows.append(
             f'<tr id="c{number}"><th scope="row">{escaped(claim.number)}</th>'
             f'<td title="{escaped(claim.name)}">{escaped(claim.text)}</td>'
             f'<td class="number" data-v="{claim.share:.4f}"><div class="share"><b>'
             f'<i style="width:{share}%"></i></b>{share} %</div></td>'
-            f'<td class="number">{claim.judged}</td>'
-            f'<td class="number">{claim.verdicts[NOT_JUDGED] or ""}</td>'
-            f'<td class="number">{middle:.1f}</td><td class="number">{longest:.1f}</td></tr>'
+            f"{number_cells(claim.judged, claim.verdicts[NOT_JUDGED] or '', f'{middle:.1f}')}</tr>"
         )
     return table("claims", heads, rows)
 
@@ -215,8 +184,7 @@ def hints_table(results: list[Graded]) -> str:
         failures.update(found)
         people.update(set(found))
     rows = [
-        f'<tr><td class="number">{count}</td><td class="number">{failures[key]}</td>'
-        f"<td>{escaped(HINTS[key].text)}</td></tr>"
+        f"<tr>{number_cells(count, failures[key])}<td>{escaped(HINTS[key].text)}</td></tr>"
         for key, count in people.most_common(MOST_HINTS)
     ]
     if not rows:
@@ -225,25 +193,10 @@ def hints_table(results: list[Graded]) -> str:
     return f'<div class="wide">{table("hints", heads, rows)}</div>'
 
 
-def slowest_table(claims: list[Claim]) -> str:
-    timed = [claim for claim in claims if claim.seconds]
-    timed.sort(key=lambda claim: -statistics.median(claim.seconds))
-    rows = [
-        f'<tr><td class="number">{statistics.median(claim.seconds):.1f}</td>'
-        f'<td class="number">{max(claim.seconds):.1f}</td><td>{escaped(claim.number)}</td>'
-        f"<td>{escaped(claim.text)}</td></tr>"
-        for claim in timed[:SLOWEST]
-    ]
-    if not rows:
-        return '<p class="soft">Nothing was judged.</p>'
-    heads = heads_of("#median s", "#longest s", "claim", "sentence")
-    return f'<div class="wide">{table("slowest", heads, rows)}</div>'
-
-
 # Each submission
 
 
-def each(number: int, one: Graded, of: int) -> str:
+def each(number: int, one: Graded) -> str:
     """A submission that opens: its files, and the text of each failure."""
     record = one.record
     points = "no score" if record.score is None else f"{record.score:g} points"
@@ -256,9 +209,9 @@ def each(number: int, one: Graded, of: int) -> str:
     parts = [f'<p class="files">{files(one)}</p>']
     parts += [f'<p class="soft">{escaped("; ".join(about))}</p>'] if about else []
     parts += [f"<p>{escaped(record.problem)}</p>"] if record.problem else []
-    parts += texts(number, one, max(KIB, min(TEXT_BYTES, ALL_TEXT_BYTES // of)))
+    parts += texts(number, one)
     return (
-        f'<details id="s{number}"><summary>{escaped(shown(one.label))} {verdict} '
+        f'<details id="s{number}"><summary>{escaped(shown(one.name))} {verdict} '
         f'<span class="soft">{escaped(said)}</span></summary>'
         f'<div class="inside">{"".join(parts)}</div></details>'
     )
@@ -270,12 +223,12 @@ def files(one: Graded) -> str:
     return " ".join(f'<a href="{where}/{name}">{escaped(text)}</a>' for name, text in there)
 
 
-def texts(number: int, one: Graded, most: int) -> list[str]:
+def texts(number: int, one: Graded) -> list[str]:
     """The text of each test that did not pass, and of a submission that has no tests."""
     tests = [test for test in one.tests if test["extra_data"]["verdict"] != PASSED]
     if not one.tests and one.result:
         tests = one.result.get("tests", [])
-    parts = []
+    parts, most = [], TEXT_BYTES
     for test in tests:
         data = test.get("extra_data", {})
         text = test.get("output", "")
@@ -307,6 +260,10 @@ def heads_of(*names: str) -> list[str]:
         f'<th scope="col"{" class=number" * (name[0] == "#")}>{escaped(name.lstrip("#"))}</th>'
         for name in names
     ]
+
+
+def number_cells(*values: object) -> str:
+    return "".join(f'<td class="number">{value}</td>' for value in values)
 
 
 def counted(count: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""Runs units, each as a process, some at a time. Whatever happens to one, the others go on."""
+"""Runs grades, each as a process, some at a time. Whatever happens to one, the others go on."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import contextlib
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.lab.chapters import ROOT
@@ -16,113 +15,66 @@ from harness.lab.target import as_typed
 from harness.server.linux import prctl
 
 TICK_SECONDS = 0.05  # between two looks at the processes
-LAST_SECONDS = 60  # for units that were told to stop: they end their servers first
-STARTS = 2  # of a unit that ends without a result
+LAST_SECONDS = 60  # for those that were told to stop: they end their servers first
 
 
 @dataclass
 class Job:
-    """One unit. `log`: the file with what its process prints, which is nothing if all is well.
-    `result`: the file that it leaves; `before` is that of an earlier run. `fault`: a line that says
-    why it left none.
-    """
+    """The grade of one submission. `log`: the file with what its process prints, which is nothing
+    if all is well."""
 
     name: str
     command: list[str]
     log: Path
-    result: Path
-    before: tuple[int, int] | None = None
-    starts: int = 0
-    fault: str = ""
     began: float = 0.0
-    process: subprocess.Popen | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        self.before = self._stamp()
-
-    def has_result(self) -> bool:
-        """Whether it has left a result since this object was made."""
-        return self._stamp() not in (None, self.before)
-
-    def _stamp(self) -> tuple[int, int] | None:
-        """Changes with each result. None if there is none."""
-        try:
-            found = self.result.stat()
-        except OSError:
-            return None
-        return found.st_ino, found.st_mtime_ns
+    process: subprocess.Popen | None = None
 
     def start(self) -> None:
-        self.starts += 1
         self.began = time.monotonic()
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        with self.log.open("wb") as log:
+        with self.log.open("wb") as file:
             self.process = subprocess.Popen(
                 self.command,
                 cwd=ROOT,
                 stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,  # Ctrl-C reaches the pool, which tells its units
+                stdout=file,
+                stderr=file,
+                start_new_session=True,  # Ctrl-C reaches the pool, which tells its processes
                 preexec_fn=lambda: prctl.die_with_parent(signal.SIGTERM),
             )
 
+    @property
+    def fault(self) -> str:
+        """A line for a process that has left no result."""
+        status = f"(status {self.process.returncode})"
+        return f"its process left no result {status}; see {as_typed(self.log)}"
 
-def run(
-    jobs: list[Job],
-    at_once: int,
-    seconds: float,
-    tick: Callable[[list[Job]], None] = lambda running: None,
-) -> Iterator[Job]:
-    """Runs them and yields each when it is over. A unit without a result is started once more. One
-    that takes longer than `seconds` is ended. `tick` is called again and again with the units that
-    run. If the caller stops, or Ctrl-C is pressed, the units are ended.
-    """
+
+def run(jobs: list[Job], at_once: int, seconds: float) -> Iterator[Job]:
+    """Runs them and yields each when it is over. One that takes longer than `seconds` is ended. If
+    the caller stops, or Ctrl-C is pressed, all are ended."""
     waiting, running = list(reversed(jobs)), []
-    with _ended(running):
+    try:
         while waiting or running:
             while waiting and len(running) < at_once:
-                job = waiting.pop()
-                running.append(job)
-                job.start()
-            tick(running)
+                running.append(waiting.pop())
+                running[-1].start()
             time.sleep(TICK_SECONDS)
-            for job in [one for one in running if _is_over(one, seconds)]:
+            _end([job for job in running if time.monotonic() - job.began >= seconds])
+            for job in [one for one in running if one.process.poll() is not None]:
                 running.remove(job)
-                if job.starts < STARTS and not job.has_result():
-                    waiting.append(job)
-                else:
-                    status = f"(status {job.process.returncode})"
-                    job.fault = f"its process left no result {status}; see {as_typed(job.log)}"
-                    yield job
-
-
-def _is_over(job: Job, seconds: float) -> bool:
-    if job.process.poll() is not None:
-        return True
-    if time.monotonic() - job.began < seconds:
-        return False
-    job.starts = STARTS
-    _end([job])
-    return True
-
-
-@contextmanager
-def _ended(running: list[Job]) -> Iterator[None]:
-    """Ends what still runs when the block ends. A second Ctrl-C does not disturb this."""
-    try:
-        yield
+                yield job
     finally:
-        if running:
-            before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-            try:
-                _end(running)
-            finally:
-                signal.signal(signal.SIGINT, before)
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C disturbs nothing
+        try:
+            _end(running)
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 def _end(jobs: list[Job]) -> None:
-    """Tells the units to stop, and kills those that do not. Their own children end with them."""
+    """Tells the processes to stop, and kills those that do not. Their own children end with
+    them."""
     started = [job.process for job in jobs if job.process]
     for process in started:
         process.terminate()

@@ -1,11 +1,14 @@
-"""The result of one submission: a directory that appears whole, or not at all.
+"""Where the results of a class are. That of a submission is a directory, which appears whole, or
+not at all:
 
-    unit.json        what this module reads: the key, the verdict, the points
+    record.json      what this module reads: the key, the verdict, the points
     result.json      the grade as `python3 -m harness grade --results` writes it
     output.txt       what the student should see
     trace.html       the first failure, call by call; trace.txt if there is no page of it
     grade.log        the log of the grade, if something was not judged
     submission/      the files that were graded
+
+And scores.csv, the table of all of them.
 """
 
 from __future__ import annotations
@@ -14,21 +17,43 @@ import functools
 import hashlib
 import json
 import os
+import platform
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from harness.course.classes.labels import shown
-from harness.lab import parts, sheets
+from harness.course.classes.submissions import shown
+from harness.lab import command_line, parts, sheets
 from harness.lab.chapters import ROOT, Chapter
 
 PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
-UNIT, RESULT, OUTPUT, LOG, SOURCES = (
-    *("unit.json", "result.json", "output.txt", "grade.log"),
-    "submission",
-)
+RECORD, RESULT, OUTPUT, LOG = "record.json", "result.json", "output.txt", "grade.log"
+SOURCES = "submission"
 TRACES = ("trace.html", "trace.txt")
 MOST_BYTES = 64 << 20  # of a file of a result that is read
+RESULTS = command_line.BUILD / "class"
+
+
+@dataclass(frozen=True)
+class Class:
+    """One class and chapter. `top`: the directory of its results."""
+
+    chapter: Chapter
+    top: Path
+
+    def place(self, name: str) -> Path:
+        """The directory of the result."""
+        return self.top / name
+
+    @property
+    def libraries(self) -> Path:
+        """A directory for the libraries that the grades on this machine share. On another machine
+        they could not be loaded."""
+        return self.top / ".work" / f"libraries-{platform.node()}"
+
+    def work(self, name: str) -> Path:
+        """A directory for files that are needed only during the grade."""
+        return self.top / ".work" / hashlib.sha256(os.fsencode(name)).hexdigest()[:12]
 
 
 @dataclass
@@ -51,18 +76,18 @@ class Record:
 
 @dataclass
 class Graded:
-    """A record, where it is, and the object of result.json; None if there is none."""
+    """The submission of that name. `place`: its result. `result`: the object of result.json, None
+    if there is none."""
 
-    label: str
+    name: str
     place: Path
     record: Record
-    result: dict | None = field(default=None, repr=False)
+    result: dict | None = None
 
     @property
     def tests(self) -> list[dict]:
         """The claims; [] if nothing could be run."""
-        tests = (self.result or {}).get("tests", [])
-        return [test for test in tests if "extra_data" in test]
+        return [test for test in (self.result or {}).get("tests", []) if "extra_data" in test]
 
 
 @functools.cache
@@ -80,32 +105,25 @@ def lab_digest() -> str:
 
 def key(submission: str, chapter: Chapter) -> str:
     """A hash of everything that a result depends on. `submission`: the digest of the submission."""
-    parts = "\0".join((submission, lab_digest(), chapter.slug))
-    return hashlib.sha256(parts.encode()).hexdigest()
+    return hashlib.sha256("\0".join((submission, lab_digest(), chapter.slug)).encode()).hexdigest()
 
 
 def load(place: Path) -> Record | None:
     """The record in that directory. None if there is none, or it is not ours."""
     try:
-        return Record(**json.loads((place / UNIT).read_text()))
+        return Record(**json.loads((place / RECORD).read_text()))
     except (OSError, ValueError, TypeError):
         return None
 
 
 def save(record: Record, directory: Path) -> None:
     """Writes the record into a directory that is not a result yet."""
-    (directory / UNIT).write_text(json.dumps(asdict(record), indent=2) + "\n")
+    (directory / RECORD).write_text(json.dumps(asdict(record), indent=2) + "\n")
 
 
 def valid(record: Record | None, wanted: str) -> bool:
-    """Whether the record is of this key, and everything was judged."""
+    """Returns true if the record is of this key, and everything was judged."""
     return record is not None and record.key == wanted and record.verdict != NOT_JUDGED
-
-
-def graded(label: str, place: Path, record: Record | None) -> Graded:
-    """A submission with its grade, if there is one."""
-    found = record or Record("", NOT_JUDGED, problem="it was not graded yet")
-    return Graded(label, place, found, read_result(place / RESULT) if record else None)
 
 
 def read_result(path: Path) -> dict | None:
@@ -132,29 +150,18 @@ def read_file(path: Path) -> bytes | None:
 # scores.csv: a row for each submission. The score of one that was not judged is blank, never 0
 
 HEAD = ("name", "score", "verdict", "not judged", "seconds", "handed in", "hand-in", "problem")
-COUNTS = "counts"  # the points that count, see handover/late.py
 
 
-def as_csv(all_graded: list[Graded], counting: dict[str, float | None] | None = None) -> str:
+def as_csv(all_graded: list[Graded]) -> str:
     """The text of scores.csv. `handed in`: when the newest file of the hand-in that counts was
-    changed, in local time.
-
-    `counting`: the points that count, by label, for one more column; None is blank.
-    """
-    rows = [(*HEAD, *([] if counting is None else [COUNTS]))]
+    changed, in local time."""
+    rows: list[tuple[object, ...]] = [HEAD]
     for one in all_graded:
         record = one.record
+        points = "" if record.score is None else f"{record.score:g}"
         when = time.localtime(record.handed_in)
         handed_in = time.strftime("%Y-%m-%d %H:%M", when) if record.handed_in else ""
-        rows.append(
-            (
-                *(shown(one.label), _points(record.score), record.verdict, record.not_judged or ""),
-                *(record.seconds, handed_in, record.chosen, " ".join(record.problem.split())),
-                *([] if counting is None else [_points(counting[one.label])]),
-            )
-        )
+        begin = (shown(one.name), points, record.verdict, record.not_judged or "")
+        end = (record.seconds, handed_in, record.chosen, " ".join(record.problem.split()))
+        rows.append((*begin, *end))
     return sheets.write(rows)
-
-
-def _points(points: float | None) -> str:
-    return "" if points is None else f"{points:g}"

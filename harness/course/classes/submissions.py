@@ -16,10 +16,13 @@ import hashlib
 import os
 import re
 import stat
+import sys
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.failures.printable import harmless
 from harness.lab import sources
 from harness.lab.target import WrongUsage
 from harness.lab.units import MIB
@@ -147,3 +150,28 @@ def digest(path: Path | None) -> str:
             made.update(data)
             left -= len(data)
     return made.hexdigest()
+
+
+# Names as people read them
+
+
+def shown(name: str) -> str:
+    """The name as text that can be printed, whatever bytes the file system has."""
+    text = harmless(os.fsencode(name).decode("utf-8", "replace"))
+    return text.replace("\n", ".").replace("\t", ".")
+
+
+def fitted(name: str, columns: int) -> str:
+    """The name in exactly that many columns of a terminal; Chinese characters need two each."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    text = shown(name).encode(encoding, "replace").decode(encoding)
+    if _columns(text) > columns:
+        while _columns(text) > columns - 3:
+            text = text[:-1]
+        text += "..."
+    return text + " " * (columns - _columns(text))
+
+
+def _columns(text: str) -> int:
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    return len(text) + wide - sum(unicodedata.combining(char) > 0 for char in text)

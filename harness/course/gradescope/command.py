@@ -50,9 +50,8 @@ def run(options: argparse.Namespace) -> int:
 HERE = Path(__file__).parent
 # What run_autograder and setup.sh need, besides what the grade itself reads.
 TAKEN = (
-    "LICENSE",
-    "harness/find-python.sh",
-    *(f"harness/course/classes/{name}.py" for name in ("__init__", "submissions", "unpack")),
+    *("LICENSE", "Makefile", "harness/find-python.sh", "harness/course/__init__.py"),
+    *(f"harness/course/{name}" for name in ("classes", "handover", "isolation")),
 )
 
 

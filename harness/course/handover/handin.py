@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,8 +84,8 @@ def _points(target: Target, number: int) -> str:
 
 
 def _left_out(found: HandIn) -> list[str]:
-    lines = [f"  left out: {name}" for name in found.left_out]
-    if not found.same_seed:
+    lines = [f"  left out: {harmless(name)}" for name in sorted(found.left_out)]
+    if {*found.left_out} - {".git/"}:
         lines += [
             "  The seed of a grade comes from all files. So a grade of this hand-in has another",
             "  seed than yours. Remove the files that are left out, if you want the same one.",
@@ -108,46 +107,49 @@ def _does_not_compile(target: Target) -> list[str]:
 
 # What is handed in
 
-FILE_BYTES = 4 * MIB
 BYTES = 16 * MIB  # all files together
 FILES = 500
-# A program is known by its first bytes.
 LEFTOVERS = re.compile(
     r"\..*|#.*#|.*(~|\.(o|a|so|d|swp|orig|rej|gch|tmp))|core(\.\d+)?|__pycache__|__MACOSX"
 )
-ELF = b"\x7fELF"
+ELF = b"\x7fELF"  # begins a program
 
 
 @dataclass(frozen=True)
 class HandIn:
-    """`left_out`: names of files that are not handed in. `same_seed`: whether a grade of what is
-    handed in has the seed that a grade of the directory has."""
+    """`left_out`: names of files that are not handed in."""
 
     members: list[Member]
     left_out: list[str]
-    same_seed: bool
 
 
 def collect(source: Path, top: str) -> HandIn:
     """What is handed in from the directory; `top` is its name in the archive. Raises WrongUsage."""
     members: list[Member] = []
     left_out: list[str] = []
+    size = 0
     for path in _paths(source, left_out):
-        name = str(path.relative_to(source))
-        if _is_leftover(path):
+        name = path.relative_to(source).as_posix()
+        if LEFTOVERS.fullmatch(path.name):
+            left_out.append(name)
+            continue
+        if path.is_symlink():
+            _check_link(path, source)
+        if not path.is_file():
+            raise WrongUsage(f"{_named(path)} is not a file: remove it")
+        size += path.stat().st_size
+        if size > BYTES or len(members) == FILES:
+            much = f"more than {FILES} files or {BYTES // MIB} MiB"
+            raise WrongUsage(f"{_named(source)} has {much}: move out of it what is not your work")
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise WrongUsage(f"{_named(path)} cannot be read: {error.strerror}") from None
+        if data.startswith(ELF):
             left_out.append(name)
         else:
-            members.append(_member(f"{top}/{name}", path, source))
-        if len(members) > FILES:
-            raise WrongUsage(
-                f"{_named(source)} has more than {FILES} files: is it the right directory?"
-            )
-        if sum(len(one.data) for one in members) > BYTES:
-            raise WrongUsage(
-                f"{_named(source)} has more than {BYTES // MIB} MiB: move large files out of it"
-            )
-    same = not any(_is_seen(source / name) for name in left_out)
-    return HandIn(members, sorted(map(harmless, left_out)), same)
+            members.append(Member(f"{top}/{name}", data))
+    return HandIn(members, left_out)
 
 
 def _paths(source: Path, left_out: list[str]) -> list[Path]:
@@ -168,45 +170,6 @@ def _paths(source: Path, left_out: list[str]) -> list[Path]:
                 left_out.append(f"{path.relative_to(source)}/")
         found += [Path(place, name) for name in names]
     return sorted(found)
-
-
-def _is_leftover(path: Path) -> bool:
-    if LEFTOVERS.fullmatch(path.name):
-        return True
-    if not stat.S_ISREG(path.lstat().st_mode):
-        return False
-    try:
-        with path.open("rb") as file:
-            return file.read(len(ELF)) == ELF
-    except OSError:
-        return False
-
-
-def _is_seen(path: Path) -> bool:
-    """Whether the seed depends on it, see lab/seed.py."""
-    if path.name == ".git":
-        return False
-    return path.is_file() or any(one.is_file() for one in path.rglob("*"))
-
-
-def _member(name: str, path: Path, source: Path) -> Member:
-    """Raises WrongUsage for what cannot be handed in."""
-    if path.is_symlink():
-        _check_link(path, source)
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
-        raise WrongUsage(f"{_named(path)} is not a file: remove it")
-    size = path.stat().st_size
-    if size > FILE_BYTES:
-        raise WrongUsage(
-            f"{_named(path)} has {size / MIB:,.1f} MiB, and a file of a hand-in has at most "
-            f"{FILE_BYTES // MIB}: move it out of the directory"
-        )
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise WrongUsage(f"{_named(path)} cannot be read: {error.strerror}") from None
-    return Member(name, data)
 
 
 def _check_link(path: Path, source: Path) -> None:

@@ -172,7 +172,6 @@ class Deadline:
 
     def left(self) -> float:
         """Seconds after which it is over, or after which to ask again; 0 when it is over."""
-        __tracebackhide__ = True
         if self._over:
             return 0.0
         now = time.monotonic()

@@ -5,7 +5,6 @@
     subjects.py          what is asked, and who: built, with its command
     redis_benchmark.py   the same for chapter 12, whose clients are those of redis-benchmark
     measure.py           one server, one row, once; then all of them, in turn and again
-    alone.py             one of these as a command, for a server that must run in isolation
     table.py             what is printed; plot.py draws it
     command.py           make bench
 """

@@ -67,13 +67,11 @@ class Figures:
 @dataclass(frozen=True)
 class Bench:
     """How all is measured. `generator`: the program that asks. `ask`: runs the program, see ask(),
-    whose arguments it has. `elsewhere`: does all that run() does, for servers that must not run
-    here."""
+    whose arguments it has."""
 
     generator: Path
     place: Place
     ask: Callable[[Bench, int, int, Load], dict] | None = None
-    elsewhere: Callable[[Bench, Subject, Load], Figures] | None = None
 
 
 @dataclass
@@ -125,7 +123,7 @@ def _measure(cell: Cell, bench: Bench, subject: Subject, row: Row) -> None:
     tried: list[Figures] = []
     try:
         while len(tried) < TRIES and all(figures.foreign > FOREIGN for figures in tried):
-            tried.append((bench.elsewhere or run)(bench, subject, row.load))
+            tried.append(run(bench, subject, row.load))
     except Failed as error:
         cell.why = str(error)
         return

@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 
+from harness.failures.conversation import counted
 from harness.lab.units import MIB
 
 
@@ -24,9 +25,8 @@ def show() -> None:
         print(f"Now the sender sends one message of {MIB:,} bytes. The receiver calls")
         print("recv() until it has all of it, and gets\n")
         sizes = _sizes_received(sender, receiver, MIB)
-        shown = " + ".join(f"{size:,}" for size in sizes[:5])
-        print(f"    {shown}{' + ...' if len(sizes) > 5 else ''}")
-        reads = _count(len(sizes), "read")
+        print(f"    {sum_of(sizes)}")
+        reads = counted(len(sizes), "read")
         print(f"\nbytes: one message in {reads}. The kernel decides their sizes.")
 
 
@@ -47,5 +47,7 @@ def _sizes_received(sender: socket.socket, receiver: socket.socket, size: int) -
     return sizes
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def sum_of(sizes: list[int]) -> str:
+    """`10 + 2`; of more than five, the first ones."""
+    shown = " + ".join(f"{size:,}" for size in sizes[:5])
+    return shown + (" + ..." if len(sizes) > 5 else "")

@@ -31,8 +31,7 @@ def show() -> None:
             for _ in range(count - idle):
                 server.connect("idle")
             idle = count
-            rate, cost_us = _one_after_the_other(server.process, busy)
-            print(f"    {idle:12,} {rate:19,.0f} {cost_us:23,.0f} µs", flush=True)
+            print(f"    {idle:12,} {_one_after_the_other(server.process, busy)}", flush=True)
         if idle < IDLE_CLIENTS[-1]:
             print(f"\nNot more: {allowed:,} descriptors are allowed here (ulimit -Hn).")
         entries = idle + 3  # its own two, and the busy client
@@ -114,13 +113,17 @@ class Table:
             stream.close()
 
 
-def _one_after_the_other(process: ServerProcess, client: Client) -> tuple[float, float]:
-    """Exchanges frames for a while. Returns frames a second, and µs of the server's CPU time for
-    each."""
+def _one_after_the_other(process: ServerProcess, client: Client) -> str:
+    """Exchanges frames for a while. Returns what they cost."""
     round_trip(client)  # all that have connected are accepted before it is answered
     count, cpu, start = 0, process.cpu_seconds(), time.monotonic()
     while time.monotonic() < start + WATCHED_SECONDS:
         round_trip(client)
         count += 1
-    seconds = time.monotonic() - start
-    return count / seconds, 1e6 * (process.cpu_seconds() - cpu) / count
+    return cost_of(count, time.monotonic() - start, process.cpu_seconds() - cpu)
+
+
+def cost_of(count: int, seconds: float, cpu: float) -> str:
+    """Frames a second, and the server's CPU time for each; of so many frames in `seconds`, in which
+    the server used `cpu` seconds."""
+    return f"{count / seconds:19,.0f} {1e6 * cpu / count:23,.0f} µs"

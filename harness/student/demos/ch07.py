@@ -30,11 +30,11 @@ def show() -> None:
     print(f"A loop has something to do in {DEADLINE_SECONDS * 1000:.0f} ms. How it can wait:\n")
     print("    epoll_wait() for            waits   late by")
     for told, step in (("10 ms", 0.01), ("1 ms", 0.001), ("as long as is left", None)):
-        waits, late = _until_deadline(step)
+        waits, late = until_deadline(step)
         print(f"    {told:24} {waits:8,} {late * 1000:6.1f} ms", flush=True)
 
 
-def _until_deadline(step: float | None) -> tuple[int, float]:
+def until_deadline(step: float | None) -> tuple[int, float]:
     """Waits for DEADLINE_SECONDS, `step` seconds at a time: how often, and how late it ends."""
     deadline, waits = time.monotonic() + DEADLINE_SECONDS, 0
     with select.epoll() as events:

@@ -1,12 +1,10 @@
 """One test as a timeline: what the clients did, and every call that the server made meanwhile.
 
     timeline.py    what was seen, put in order: lanes, events, and where the bytes were
-    fold.py        what repeats itself, told once
+    fold.py        what repeats itself, told once; and what got the server nowhere
     words.py       an event as a line of text
-    spins.py       what came again and again and got the server nowhere
-    screen.py      a timeline in the terminal
-    page.py        and as an HTML file: page.html, with the data put in
-    timeline.js    draws it there, and in the site of the lab; timeline.css goes with it
+    rows.py        the rows of a timeline, and how a terminal shows them
+    page.py        the same rows as an HTML file
     command.py     make trace
 
 The record is saved by harness/claims/stage/recorder.py, in the process that runs the test.

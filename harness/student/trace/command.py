@@ -19,7 +19,7 @@ from harness.lab import command_line
 from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage, as_typed, named
 from harness.student import replay
-from harness.student.trace import page, screen, timeline
+from harness.student.trace import page, rows, timeline
 
 PAGES = ROOT / "build" / "trace"
 NO_SERVER = (
@@ -47,23 +47,17 @@ def run(options) -> int:
         found = grade_target(target, replace(request, only=claim.name, trace=record))
         seen = timeline.load(record) if record.exists() else None
     if claim.module and found.built:
-        print("\n".join([*_said(found, look), "", *_no_server(found)]))
+        _, (_, command) = report.commands(found, found.outcomes[0].claim.name, module=True)
+        print("\n".join([*_said(found, look), "", *NO_SERVER, f"  {command}"]))
         return found.status
     if seen is None:  # it does not compile, or no server was started
         print(report.chapter(found, look))
         return found.status
-    lines = sys.maxsize if options.verbose else screen.MOST_LINES
-    width = look.width if sys.stdout.isatty() else screen.WIDTH
-    said = _said(found, look)
-    print("\n".join([*said, "", screen.render(seen, width, lines), ""]))
+    most = sys.maxsize if options.verbose else rows.MOST_ROWS
+    width = look.width if sys.stdout.isatty() else rows.WIDTH
+    print("\n".join([*_said(found, look), "", rows.render(seen, width, most), ""]))
     print(f"picture: {_save(found, seen, options.results)}")
     return found.status
-
-
-def _no_server(found: Grade) -> list[str]:
-    """Why there is nothing to be seen, and what to do instead."""
-    _, (_, command) = report.commands(found, found.outcomes[0].claim.name, module=True)
-    return [*NO_SERVER, f"  {command}"]
 
 
 def _said(found: Grade, look: report.Look) -> list[str]:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from harness.failures.conversation import describe_bytes
+from harness.failures.conversation import SHOWN_BYTES, counted, describe_bytes
 from harness.failures.printable import printable
-from harness.student.trace.fold import Fold
 from harness.student.trace.timeline import (
     ACCEPTS,
     CLIENT,
     CLOCK,
-    IN_CALL,
-    LOST,
+    INPUTS,
+    OUTPUTS,
     SIGNAL,
     WAITS,
     Event,
-    Ready,
-    Timeline,
-    descriptors,
     names,
 )
 
@@ -40,25 +36,19 @@ CLIENT_WORDS = {
     "close": "closes",
     "abort": "resets the connection",
 }
+CLIENT_MARKS = {"send": ">", "urgent": ">", "recv": "<", "connect": "+"}
 
 
-def sentence(timeline: Timeline, event: Event) -> str:
+def sentence(event: Event) -> str:
     """What happened, as one line."""
-    if event.what == LOST:
-        return f"    {event.times:,} calls that were not recorded: there were too many"
     if event.what == SIGNAL:
-        return event.function
+        return event.said
     if event.what == CLOCK:
         return f"{milliseconds(event.moved / 1e9)} ms later"
     if event.side == CLIENT:
-        return _of_client(timeline, event)
+        return _of_client(event)
     fault = "   (caused by the grader)" if event.fault else ""
-    return f"    {_of_server(timeline, event)}{fault}"
-
-
-def _of_client(timeline: Timeline, event: Event) -> str:
-    words = f"{_name(timeline, event)} {CLIENT_WORDS.get(event.what, event.what)}"
-    return f"{words} {describe_first(event)}" if event.data else words
+    return f"    {_of_server(event)}{fault}"
 
 
 def milliseconds(seconds: float) -> str:
@@ -66,60 +56,40 @@ def milliseconds(seconds: float) -> str:
     return f"{1000 * seconds:,.3f}".rstrip("0").rstrip(".")
 
 
-def describe_first(event: Event) -> str:
-    """`4 bytes: 05 00 00 00`, or the size and the first bytes."""
-    if event.moved == len(event.data):
-        return describe_bytes(event.data) + _hex(event, len(event.data) > 16)
-    return f"{_bytes(event.moved)}{_hex(event, True)}"
+def _of_client(event: Event) -> str:
+    words = f"{event.name} {CLIENT_WORDS.get(event.what, event.what)}"
+    if not event.data:
+        return words
+    whole = event.moved == len(event.data)
+    size = describe_bytes(event.data) if whole else counted(event.moved, "byte")
+    long = not whole or event.moved > SHOWN_BYTES
+    return f"{words} {size}" + (f": {event.data[:HEX_BYTES].hex(' ')} ..." if long else "")
 
 
-def _hex(event: Event, wanted: bool) -> str:
-    return f": {event.data[:HEX_BYTES].hex(' ')} ..." if wanted and event.data else ""
-
-
-def _of_server(timeline: Timeline, event: Event) -> str:
-    name = _name(timeline, event)
-    if event.what == IN_CALL:
-        return _in_call(event)
+def _of_server(event: Event) -> str:
+    name = event.name
     if event.what in WAITS:
         return _of_wait(event)
     if event.what in ACCEPTS:
-        return (
-            f"{event.what}() = {event.error or f'descriptor {event.moved}'}{name and f', {name}'}"
-        )
+        result = event.error or f"descriptor {event.moved}"
+        return f"{event.what}() = {result}{name and f', {name}'}"
     if event.what == "close":
         which = name or f"descriptor {event.fd}"
-        left = f"   ({_bytes(event.unsent)} read and never sent)" if event.unsent else ""
+        left = f"   ({counted(event.unsent, 'byte')} read and never sent)" if event.unsent else ""
         return f"close() of {which} {event.error}".rstrip() + left
     result = event.error or f"{event.moved:,}"
     of = f"{name}, " if name else f"descriptor {event.fd}, "
     return f"{event.what}({of}{event.asked:,}) = {result}"
 
 
-def _in_call(event: Event) -> str:
-    """`in poll() of 2 descriptors: the listener for input`: since before the test."""
-    of = descriptors(event.function, event.asked)
-    waits = f": {_interests(event.watched)}" if event.watched else ""
-    return f"in {event.function}(){of}{waits}"
-
-
 def _of_wait(event: Event) -> str:
     """What was ready, and what is new of what is waited for."""
-    found = ready(event)
-    asked = [one for one in event.watched if not one.ready]
+    found = _grouped(((one.name, one.ready) for one in event.watched if one.ready), "{}: {}")
+    new = [(one.name, one.interest or "nothing") for one in event.watched if not one.ready]
     ms = milliseconds(event.took) if event.own else f"{1000 * event.took:,.1f}"
     took = f" after {ms} ms" if event.took > LONG_SECONDS else ""
     text = f"{event.what}() = {event.error or found or event.moved}{took}"
-    return text + (f"   (waits now: {_interests(asked)})" if asked else "")
-
-
-def ready(event: Event, form: str = "{}: {}", terms: Callable[[str], str] = str) -> str:
-    """What a wait has found: `A, B: input; C: output`; or in other `terms`."""
-    return _grouped(((one.name, terms(one.ready)) for one in event.watched if one.ready), form)
-
-
-def _interests(watched: Sequence[Ready]) -> str:
-    return _grouped(((one.name, one.interest or "nothing") for one in watched), "{} for {}")
+    return text + (f"   (waits now: {_grouped(new, '{} for {}')})" if new else "")
 
 
 def _grouped(pairs: Iterable[tuple[str, str]], form: str) -> str:
@@ -139,14 +109,17 @@ def first_bytes(event: Event) -> str:
     return f"{event.data[:HEX_BYTES].hex(' ')}{more} |{printable(event.data[:HEX_BYTES])}|"
 
 
-def repeated(timeline: Timeline, one: Fold, times: bool = True) -> str:
-    """Events of one kind: `read(A, 65,536) = 65,536 x 480`, or from the least to the most."""
-    events, first = one.rounds[0], one.rounds[0][0]
-    count = f" x {one.times:,}" if times else ""
+def repeated(events: Sequence[Event], times: int = 0) -> str:
+    """Events of one kind: `read(A, 65,536) = 65,536 x 480`, or from the least to the most. `times`:
+    0 if it is not to be said."""
+    first, count = events[0], f" x {times:,}" if times else ""
     same = len({(event.moved, event.asked) for event in events}) == 1
     if same or first.what in WAITS or not any(event.moved for event in events):
-        return f"{sentence(timeline, _bare(events))}{count}"
-    name = _name(timeline, first)
+        # Without its bytes, which the others do not share. The first of many waits may have been
+        # the only one that waited.
+        bare = replace(first, data=b"", took=min(map(_took, events)))
+        return f"{sentence(bare)}{count}"
+    name = first.name
     if first.side == CLIENT:
         return f"{name} {CLIENT_WORDS[first.what]} {_sizes(events)}{count}"
     if first.what in ACCEPTS:
@@ -154,51 +127,23 @@ def repeated(timeline: Timeline, one: Fold, times: bool = True) -> str:
     return f"    {first.what}({name}): {_sizes(events)}{count}"
 
 
-def alike(timeline: Timeline, rounds: Sequence[Sequence[Event]]) -> str:
+def alike(rounds: Sequence[Sequence[Event]]) -> str:
     """Calls of a round that differ in their connections alone."""
     first = rounds[0][0]
     if len(rounds) == 1:
-        return repeated(timeline, Fold(1, [list(rounds[0])]), times=False)
-    of = names([_name(timeline, events[0]) for events in rounds])
+        return repeated(rounds[0])
+    of = names([events[0].name for events in rounds])
     what = first.error or _sizes([event for events in rounds for event in events])
     return f"    {first.what}() of {of}: {what}"
-
-
-def kinds(rounds: Iterable[list[Event]]) -> list[list[list[Event]]]:
-    """The events of a round by kind: neighbours that alike() takes for the same are together."""
-    found: list[list[list[Event]]] = []
-    for events in rounds:
-        if found and _are_alike(found[-1][0][0], events[0]):
-            found[-1].append(events)
-        else:
-            found.append([events])
-    return found
-
-
-def _are_alike(one: Event, other: Event) -> bool:
-    if one.side == CLIENT or one.what in WAITS or None in (one.lane, other.lane):
-        return False
-    a, b = (one.side, one.what, one.error), (other.side, other.what, other.error)
-    return a == b and (one.moved > 0) == (other.moved > 0)
 
 
 def _sizes(events: Sequence[Event]) -> str:
     """How many bytes moved, of events that stand for several each."""
     sizes = [event.moved for event in events]
     if len(set(sizes)) == 1:
-        return f"{_bytes(sizes[0])} each time"
+        return f"{counted(sizes[0], 'byte')} each time"
     total = sum(event.moved * event.times for event in events)
-    return f"{min(sizes):,} to {_bytes(max(sizes))}, {total:,} in all"
-
-
-def _bytes(count: int) -> str:
-    return "1 byte" if count == 1 else f"{count:,} bytes"
-
-
-def _bare(events: Sequence[Event]) -> Event:
-    """The first event without its bytes, which the others do not share. Its duration is the
-    shortest: the first of many waits may have been the only one that waited."""
-    return replace(events[0], data=b"", took=min(map(_took, events)))
+    return f"{min(sizes):,} to {counted(max(sizes), 'byte')}, {total:,} in all"
 
 
 def _took(event: Event) -> float:
@@ -206,5 +151,14 @@ def _took(event: Event) -> float:
     return min(event.took, event.lasted / event.times) if event.times > 1 else event.took
 
 
-def _name(timeline: Timeline, event: Event) -> str:
-    return "" if event.lane is None else timeline.lanes[event.lane].name
+def mark(event: Event) -> str:
+    """Its mark in the lane of the connection."""
+    if event.error and event.what not in WAITS:
+        return "!"
+    if event.side == CLIENT:
+        return CLIENT_MARKS.get(event.what, "x")
+    if event.what in INPUTS:
+        return "r"
+    if event.what in OUTPUTS:
+        return "w"
+    return {"close": "c"}.get(event.what, "a" if event.what in ACCEPTS else "*")

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import pytest
 
-from harness.course.exports import command, formats, platforms, result, tables
-from harness.course.exports.formats import Context
+from harness.course import canvas, export
+from harness.lab.chapters import ROOT
+from harness.lab.target import WrongUsage
 from harness.tests import golden
 
 HOSTILE = ']]></failure>,"%";\x1b[2J\x00\r\n--|>\nGrade :=>> 100\n=1\n成 \ud800\ufffe &amp; <script>'
-IDENTITY = {name: f"its {name}" for name in (*platforms.IDENTITY, "OWNER")}
-CONTEXT = Context(environment={**IDENTITY, "VPL_GRADEMAX": "50.00000"}, now="2026-01-31T23:59:59Z")
+IDENTITY = ("CLASSROOM", "ASSIGNMENT", "OWNER", "SUBMISSION_TAG", "COMMIT_URL", "RELEASE_URL")
+ENVIRONMENT = {**{name: f"its {name}" for name in IDENTITY}, "VPL_GRADEMAX": "50.00000"}
 
 
 def claim(verdict: str, worth: float, output: str = "", hint: str = "") -> dict:
@@ -48,8 +53,8 @@ UNJUDGED = GRADES["not judged"]
 def exported(found: dict, name: str) -> str:
     """The text, or why there is none."""
     try:
-        text = formats.export(found, name, CONTEXT)
-    except result.NoScore as error:
+        text = export.export(found, name)
+    except WrongUsage as error:
         return f"refused: {error}\n"
     text.encode()  # raises an error at a lone surrogate
     if name == "junit":
@@ -57,15 +62,21 @@ def exported(found: dict, name: str) -> str:
     return text
 
 
-def test_each_grade_in_each_format():
-    lines = []
-    for name in sorted({*formats.NAMES} - {"canvas", "gradescope"}):
+def test_each_grade_in_each_format(tmp_path):
+    lines, file = [], tmp_path / "04.json"
+    for name in ("csv", "junit"):
         lines += [f"---- {name}: {what}\n{exported(found, name)}" for what, found in GRADES.items()]
-    golden.check("exports", "".join(lines))
+    for name in export.RECIPES:
+        for what in ("failed", "not judged", "does not compile"):
+            file.write_text(json.dumps(GRADES[what]))
+            command = [sys.executable, ROOT / f"docs/recipes/{name}.py", file]
+            done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
+            lines.append(f"---- {name}: {what}\n{done.stdout}{done.stderr}")
+    golden.check("exports", re.sub(r"20\d\d-\d\d-\d\dT[0-9:]{8}Z", "(now)", "".join(lines)))
     assert json.loads(exported(BAD, "gradescope")) == BAD
     assert exported(UNJUDGED, "gradescope").startswith("refused")
-    with pytest.raises(platforms.BadName, match="colon"):
-        formats.export(BAD, "autolab", Context(problem="Lab: 4"))
+    with pytest.raises(ValueError):
+        export.export({"tests": []}, "csv")
 
 
 # Canvas
@@ -78,60 +89,70 @@ GRADEBOOK = (
     '"王, 小明",12,S2,wang@example.org,B,7,,\r\n'
     '"O""Neil, =Cleo",13,S3,cleo,B,8,,\r\n'
     '"Lovelace, Ada",14,S4,ada2,B,9,,\r\n'
+    '"Turing, Alan",15,S5,alan,B,6,,\r\n'
 )
 SHARES = {"ADA": 1.0, "小明 王": 0.425, "13": None, "Ada Lovelace": 0.5, "nobody": 1.0, "S4": 0.2}
-
-
-def of_country(possible: str, separator: str = ",", other: str = "") -> str:
-    """A gradebook in the notation of some country."""
-    possible, other = (f'"{text}"' if separator in text else text for text in (possible, other))
-    rows = ("Student,ID,Lab (1),Other (2),Final Score", "    Points Possible,,{},,(read only)")
-    text = "\n".join([*rows, "Ada,1,,{},\n"]).replace(",", separator)
-    return text.format(possible, other)
-
-
-GRADEBOOKS = (
-    *map(of_country, ("20,5", "12345.00", "1.000,50", "", "1,000", "-5", "1e3", "٢٠", "0")),
-    *(of_country(text, ";") for text in ("20,5", "1.000,50", "1\u202f001")),
-    "sep=;\n" + of_country("1001", ";", "7.5"),
-    of_country("20").replace("Points Possible", "Puntos"),
-    of_country("20").replace("Ada", '"Ada'),
-    of_country("20").replace("Lab (1)", "Exam"),
-    of_country("20").replace("Other", "Lab"),
-    "",
-)
+SHARES |= {"alan": 1.0, "S5": 0.5}  # two of one student
 
 
 def test_canvas_has_the_points_of_each_gradebook_or_a_reason():
-    filled = tables.canvas(GRADEBOOK, "Lab 4", SHARES)
-    assert filled.text.startswith("\ufeffStudent") and filled.text.count("\r\n") == 7
-    lines = [filled.text.replace("\ufeff", ""), repr(filled).partition("entered=")[2]]
-    for gradebook in GRADEBOOKS:
-        try:
-            filled = tables.canvas(gradebook, "Lab", {"1": 0.425})
-            said = f"of {filled.out_of}{'' if filled.said else '?'}: {filled.text.splitlines()[-1]}"
-        except tables.BadGradebook as error:
-            said = str(error)
-        lines.append(f"{gradebook.splitlines()[:2]}\n    {said}")
+    filled = canvas.fill(GRADEBOOK, "utf-8", "Lab 4", SHARES)
+    assert filled.text.startswith("\ufeffStudent") and filled.text.count("\r\n") == 8
+    lines = [filled.text.replace("\ufeff", ""), *filled.told]
+    for wrong in ("", GRADEBOOK.replace("50.00", "-5"), GRADEBOOK.replace("Lab 4", "Exam")):
+        with pytest.raises(canvas.BadGradebook) as caught:
+            canvas.fill(wrong, "utf-8", "Lab 4", SHARES)
+        lines.append(str(caught.value))
     golden.check("canvas", "\n".join(lines))
 
 
-def test_the_results_of_a_class_in_a_gradebook(tmp_path, capsys):
-    """The gradebook keeps its encoding. scores.csv has points that count, as a spreadsheet has
-    saved them."""
-    grades = {"müller": BAD, "=late": BAD, "cleo": UNJUDGED, "dan": None, ".work": None}
-    for name, found in grades.items():
-        (tmp_path / "class" / name).mkdir(parents=True)
-        (tmp_path / "class" / name / "result.json").write_text(json.dumps(found))
-    scores = "\ufeffname;score;counts\r\nmüller;62,5;62,5\r\n'=late;62,5;10,5\r\n"
-    (tmp_path / "class" / "scores.csv").write_text(scores, "utf-8")
+def test_the_scores_of_a_class_in_a_gradebook(tmp_path, capsys):
+    """The gradebook keeps its encoding. The scores are as a spreadsheet has saved them."""
+    scores = "\ufeffname;score;counts\r\nmüller;62,5;62,5\r\n'=late;62,5;10,5\r\ncleo;;\r\n"
+    (tmp_path / "scores.csv").write_text(scores, "utf-8")
     gradebook = "Student;SIS Login ID;Lab (1)\r\n    Points Possible;;20,5\r\n"
     gradebook += "M;Müller;{}\r\nL;=late;{}\r\nC;cleo;7\r\nD;dan;8\r\n"
     (tmp_path / "g.csv").write_bytes(gradebook.format("", "").encode("cp1252"))
-    words = ["--gradebook", f"{tmp_path}/g.csv", "--grades", f"{tmp_path}/class"]
+    words = ["--gradebook", f"{tmp_path}/g.csv", "--scores", f"{tmp_path}/scores.csv"]
     words += ["--chapter", "04", "--format", "canvas", "--column", "Lab"]
-    assert command.main([*words, "--out", f"{tmp_path}/o.csv"]) == 0
+    assert export.main([*words, "--out", f"{tmp_path}/o.csv"]) == 0
     assert (tmp_path / "o.csv").read_bytes() == gradebook.format("12,81", "2,15").encode("cp1252")
     said = capsys.readouterr().err
     assert "scores entered: 2, each out of 20.5" in said
-    assert said.count("not judged, so the cell stays as it was") == 2
+    assert "cleo: not judged, so the cell stays as it was" in said
+
+
+def recipe(name: str, *words: object) -> str:
+    command = [sys.executable, ROOT / "docs/recipes" / name, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_numbers_for_names(tmp_path):
+    """Hand-ins of one student have one number, which stays; only their owner can read the key."""
+    sub, key, before = tmp_path / "sub", tmp_path / "key.csv", {}
+    (sub / "ada").mkdir(parents=True)
+    for names in (("ada.zip", "j.r. k.tar.gz", ".DS_Store"), ("bén.tgz", os.fsdecode(b"\xff"))):
+        for name in names:
+            (sub / name).touch()
+        recipe("anonymous.py", sub, tmp_path / "links", key)
+        lines = key.read_text(errors="surrogateescape").splitlines()[1:]
+        number = {line.partition(",")[2]: line[:4] for line in lines}
+        assert number.items() >= before.items() and key.stat().st_mode & 0o077 == 0
+        before = number
+    ends = {"ada.zip": ".zip", "j.r. k.tar.gz": ".tar.gz", "bén.tgz": ".tgz"}
+    found = {link.resolve().name: link.name for link in (tmp_path / "links").iterdir()}
+    names = {name: name.removesuffix(ends.get(name, "")) for name in os.listdir(sub)}
+    del names[".DS_Store"]
+    assert found == {name: number[one] + ends.get(name, "") for name, one in names.items()}
+
+
+def test_late_days(tmp_path):
+    """Of 62.5 points."""
+    times = ("2030-03-22 23:59", "2030-03-25 23:59", "2030-03-26 00:00", "2031-01-01 00:00", "")
+    scores = tmp_path / "scores.csv"
+    rows = "".join(f"'=a{number},62.5,{time}\n" for number, time in enumerate(times))
+    scores.write_text(f"name,score,handed in\n{rows}eve,,2030-03-22 23:59\n")
+    recipe("late-days.py", "04", scores)
+    lines = [line.split(",") for line in scores.read_text().splitlines()]
+    assert [line[-1] for line in lines] == ["counts", "62.5", "62.5", "56.25", "0", "62.5", ""]
+    assert lines[1][0] == "'=a0"

@@ -97,7 +97,7 @@ HAND_INS = {
     "link out": lambda work: (work / "out.h").symlink_to("/etc/passwd"),
     "link to nothing": lambda work: (work / "gone.h").symlink_to("nothing.h"),
     "pipe": lambda work: os.mkfifo(work / "pipe"),
-    "large": lambda work: (work / "a").write_bytes(bytes(handin.FILE_BYTES + 1)),
+    "large": lambda work: (work / "a").write_bytes(bytes(handin.BYTES + 1)),
 }
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from harness.claims.instruments import sanitizers
-from harness.claims.scenarios.cuts import every_cut
 from harness.failures.compare import compare
 from harness.failures.conversation import Conversation
 from harness.failures.failure import Failure
@@ -25,7 +24,6 @@ from harness.grading.request import Request, one_test
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
 from harness.lab import chapters, command_line
 from harness.lab.chapters import ROOT
-from harness.server.shim import Group
 from harness.student.watch import stamp
 from harness.tests import golden
 
@@ -343,10 +341,6 @@ def test_a_whole_name_is_that_of_one_claim():
         if sum(other.startswith(name) for other in CLAIMS) > 1:
             for only in (name, name.removeprefix("test_")):
                 assert one_test(Request(only=only), claim.chapter) == claim
-
-
-def test_what_is_said_of_cuts():
-    golden.check("cuts", "\n".join(map(str, every_cut((b"ab",), Group.INPUT))))
 
 
 def test_a_save_of_any_file_is_seen(tmp_path):

@@ -15,13 +15,13 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
-from harness.authors.pictures.timeline import BROWSERS
 from harness.lab import skeleton
 from harness.lab.chapters import ROOT
 from harness.lab.target import setting
 from harness.tests import shell
 from harness.tests.tree.documents import Page
 
+BROWSERS = "chromium", "chromium-browser", "google-chrome"
 BROWSER = "--headless --no-sandbox --disable-gpu --hide-scrollbars --no-first-run".split()
 SECONDS = 600
 SPY = """<script>console.error = (...words) => parent.wrong.push(`${location.pathname}: ${words}`);

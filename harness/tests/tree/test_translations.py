@@ -36,14 +36,3 @@ def test_chinese_pages_have_all_of_their_sources():
     assert not (FULL and behind), "\n".join(behind)
     if behind:
         warnings.warn("\n".join(["pages whose translation is behind:", *behind]), stacklevel=1)
-
-
-SLIPS = ("19 ", "`read()`", "    make grade", "## ", "](../../docs/", "<summary>", "| ", "![")
-
-
-def test_a_slip_of_a_translation_is_told():
-    source = ROOT / "chapters/01-blocking/README.md"
-    page = translations()[source]
-    for slip in SLIPS:
-        assert slip in read(page)
-        assert differences(read(source), read(page).replace(slip, "", 1), source, page), slip

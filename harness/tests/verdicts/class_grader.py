@@ -14,7 +14,7 @@ from pathlib import Path
 MARKUP = "<script>alert(1)</script>"
 
 
-def main() -> int:
+def main(_: list[str] | None = None) -> int:
     calls = Path(os.environ.get("EVENT_LOOP_LAB_CALLS", "build/calls"))
     words = sys.argv[1:]
     place, results = (Path(words[words.index(name) + 1]) for name in ("--dir", "--results"))

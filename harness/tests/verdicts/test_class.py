@@ -19,7 +19,7 @@ from harness.course.classes import records
 from harness.lab.chapters import ROOT
 from harness.server.waiting.wait import wait_until
 from harness.tests import golden, submissions
-from harness.tests.shell import SECONDS, environment, lab
+from harness.tests.shell import SECONDS, environment, lab, script
 from harness.tests.tree.documents import Page
 
 FAKE = Path(__file__).with_name("class_grader.py")
@@ -102,7 +102,7 @@ def test_a_class_is_graded_and_then_what_has_changed(a_class, tmp_path):
     hand_in(a_class.sub / "twice" / "1", "3", WHEN + 120)  # an older hand-in is changed
     (a_class.sub / "ada" / "main.c").rename(a_class.sub / "ada" / "other.c")
     hand_in(a_class.sub / "ada", "90")
-    (a_class.results / "01" / "by zip" / "unit.json").write_text("{")
+    (a_class.results / "01" / "by zip" / "record.json").write_text("{")
     seen += [a_class.run("--jobs", "1"), a_class.called(), a_class.scores()]
     golden.check("class", "\n----\n".join(seen), tmp_path)
 
@@ -144,6 +144,30 @@ def test_a_run_that_is_stopped_loses_nothing_and_leaves_no_process(a_class, tmp_
     (tmp_path / "go").touch()
     assert "3 submissions, 1 of them graded before" in a_class.run("--jobs", "1", status=0)
     assert a_class.called() == "'2', '3'"
+
+
+def test_other_programs_run_the_list(a_class, tmp_path):
+    """As docs/instructors.md says, with stand-ins for GNU parallel and Slurm."""
+    for name in ("it's", "two  blanks", "王小明"):
+        hand_in(a_class.sub / name, "100")
+    script(tmp_path / "bin/parallel", 'while read -r line; do sh -c "$line" || exit; done')
+    each = 'SLURM_ARRAY_TASK_ID=$number sh -c "${last#--wrap=}" || exit'
+    script(tmp_path / "bin/sbatch", f"for last; do :; done; for number in 1 2 3; do {each}; done")
+    env = environment(PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
+    env |= {"EVENT_LOOP_LAB_CALLS": str(a_class.calls)}
+    page = (ROOT / "docs" / "instructors.md").read_text()
+    recipes = re.findall(r"^    (?:parallel|sbatch) (?:.*\\\n)*.*$", page, re.M)
+    assert len(recipes) == 2
+    for recipe in recipes:
+        shutil.rmtree(a_class.results, ignore_errors=True)
+        listed, told = a_class.start("--list").communicate(timeout=SECONDS)
+        assert "3 commands" in told and not (a_class.results / "01" / "scores.csv").exists()
+        (tmp_path / "grades.txt").write_text(listed)
+        for _ in range(2):  # what stands is not graded again
+            subprocess.run(recipe, shell=True, cwd=tmp_path, env=env, check=True)
+        assert a_class.called() == "\"it's\", 'two  blanks', '王小明'"
+        assert "3 submissions, 3 of them graded before" in a_class.run(status=0)
+        assert not a_class.calls.exists() and a_class.scores().count(",100,passed,") == 3
 
 
 def test_a_real_grade(tmp_path):

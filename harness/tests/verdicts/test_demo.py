@@ -10,6 +10,7 @@ import pytest
 
 from harness.lab.chapters import CHAPTERS, ROOT
 from harness.server.linux import ring
+from harness.student.demos import ch01, ch06, ch07
 from harness.tests import golden, shell
 
 SAME = ("01", "02", "05", "12")  # their demos have the same numbers each time
@@ -49,6 +50,14 @@ def test_the_demo_of_a_chapter(chapter, part):
     text = re.sub(chance, "#", result.stdout)
     text = text if chapter in SAME else re.sub(" +", " ", NUMBER.sub("#", text))
     golden.check(f"demo-{chapter}{part and f'-part-{part}'}", text)
+
+
+def test_numbers_that_demos_show(monkeypatch):
+    five = "1 + 1 + 1 + 1 + 1"
+    assert [ch01.sum_of([1] * count) for count in (5, 6)] == [five, f"{five} + ..."]
+    assert ch06.cost_of(count=1000, seconds=0.5, cpu=0.02).split() == ["2,000", "20", "µs"]
+    monkeypatch.setattr(ch07, "DEADLINE_SECONDS", 0.01)
+    assert ch07.until_deadline(0.001)[1] >= 0
 
 
 def test_each_toy_prints_what_its_handout_shows(tmp_path):

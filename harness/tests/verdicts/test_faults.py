@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.claims.scenarios.cuts import Cut
 from harness.claims.scenarios.single_faults import FAULTS, ThreeClients, single_faults
-from harness.claims.scenarios.try_cuts import try_together
 from harness.claims.stage.stage import Run, Stage
 from harness.failures.failure import Failure
 from harness.lab import chapters
 from harness.server import build
-from harness.server.shim import Group, shim_library
+from harness.server.shim import shim_library
 
 ACCEPTS = "    int fd;\n    while ((fd = net_accept(s->listen_fd)) >= 0)\n"
 ACCEPTS_FEW = """
@@ -59,11 +57,3 @@ def test_what_goes_wrong_without_a_fault_is_told_so(stage):
         three = ThreeClients(random.Random(1)).together
         single_faults(stage(ACCEPTS, ACCEPTS_FEW).launch, three, allocations=False)
     assert caught.value.message.startswith("although no call fails: ")
-
-
-def test_what_goes_wrong_without_a_cut_is_told_so(stage):
-    """Each client is served when it is alone, and some are not beside others."""
-    cuts = [Cut((bytes(size),), (1,), Group.INPUT) for size in range(8)]
-    with pytest.raises(Failure, match="it fails although nothing is cut, with 8 clients") as caught:
-        try_together(stage(ACCEPTS, ACCEPTS_FEW).launch, cuts)
-    assert caught.value.hint == "not-accepted"

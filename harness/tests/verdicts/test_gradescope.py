@@ -98,7 +98,7 @@ HANDED_IN = {  # the name of a file, and what is in it: a word for class_grader.
 
 
 def test_what_the_student_gets(autograder):
-    shutil.copy(FAKE, autograder / "source" / "lab" / "harness" / "__main__.py")
+    shutil.copy(FAKE, autograder / "source" / "lab" / "harness" / "grading" / "grade.py")
     secret = {"score": 100, "extra_data": {"verdict": "passed"}, "tests": []}
     (autograder / "secret.json").write_text(json.dumps(secret))
     seen = []

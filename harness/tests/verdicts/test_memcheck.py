@@ -109,13 +109,6 @@ def test_a_fault_fails_the_claim(grade, words, change, hint, said):  # noqa: F81
 
 
 @needs_valgrind
-@pytest.mark.parametrize("words", [["--memcheck"], []], ids=["memcheck", "a claim"])
-def test_a_right_server_is_clean(grade, words):  # noqa: F811
-    graded = grade(submissions.right(), *words, claims=CLAIMS)
-    assert (graded.status, graded.results["score"]) == (0, 100)
-
-
-@needs_valgrind
 @pytest.mark.parametrize("change, verdict", [("", "passed"), (submissions.LEAK, "failed")])
 def test_a_compiled_server_of_others_is_run_under_valgrind(
     grade, tmp_path, change, verdict  # noqa: F811

@@ -1,7 +1,6 @@
 import DefaultTheme from "vitepress/theme-without-fonts";
 import { useRoute } from "vitepress";
 import { nextTick, onMounted, watch } from "vue";
-import "../../../../harness/student/trace/timeline.css";
 import "./style.css";
 import { enliven, showInSidebar, unfoldForPrint } from "./live.js";
 

@@ -1,20 +1,14 @@
-// What becomes alive in a page: timelines, and the states of a connection.
+// What becomes alive in a page: the states of a connection.
 
-import { ENGLISH, timeline } from "../../../../harness/student/trace/timeline.js";
-import { CHINESE_TIMELINE } from "../../lib/words.mjs";
 import { states } from "./states.js";
 
-const data = import.meta.glob("../../../timelines/*.json", { import: "default" });
-
-export async function enliven() {
+export function enliven() {
   const steps = document.querySelectorAll("[data-steps]:not(.alive)");
-  const lines = document.querySelectorAll("[data-timeline]:not(.alive)");
   for (const place of steps) {
     place.classList.add("alive");
     states(place);
   }
-  await Promise.all([...lines].map(showTimeline));
-  if (steps.length || lines.length) requestAnimationFrame(showWanted);
+  if (steps.length) requestAnimationFrame(showWanted);
 }
 
 // What becomes alive gets another height. So the part of the page that was asked for has moved.
@@ -27,19 +21,6 @@ function showWanted() {
 // The entry of this page, in a sidebar that is always there and longer than the window.
 export function showInSidebar() {
   if (innerWidth >= 960) document.querySelector(".VPSidebar .is-link.is-active")?.scrollIntoView({ block: "nearest" });
-}
-
-// The picture stays for a printer.
-async function showTimeline(place) {
-  place.classList.add("alive");
-  const found = await data[`../../../timelines/${place.dataset.timeline}.json`]();
-  const root = document.createElement("div");
-  root.className = "timeline timelines vp-raw";
-  const still = place.matches(".picture") ? place : place.querySelector(".picture");
-  still.classList.add("still");
-  still.after(root);
-  timeline(root, found, document.documentElement.lang.startsWith("zh") ? CHINESE_TIMELINE : ENGLISH);
-  root.querySelector("details").open = false;
 }
 
 // Paper has nothing to click on, and is white.

@@ -1,7 +1,7 @@
-"""One unit of work: the grade of one submission, from what was handed in to a directory of results.
+"""Grades one submission, from what was handed in to a directory of results.
 
-A unit needs nothing but its own files, so any program may run units: the pool here, GNU parallel,
-or the job array of a cluster. The result appears in one step. A unit that is killed leaves none.
+It needs nothing but its own files, so any program may start it, here or on another machine with the
+same files. The result appears in one step. A process that is killed leaves none.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.course.classes import labels, records, submissions, unpack
-from harness.course.classes.labels import Class
-from harness.course.classes.records import FAILED, NOT_JUDGED, OUTPUT, RESULT, Record
+from harness.course.classes import records, submissions, unpack
+from harness.course.classes.records import FAILED, NOT_JUDGED, OUTPUT, RESULT, Class, Record
 from harness.course.classes.submissions import Submission
 from harness.course.isolation.isolation import Isolation, Places
 from harness.failures.printable import harmless
 from harness.grading import results
 from harness.grading.scoring import Grade
+from harness.lab import files
 from harness.lab.chapters import ROOT
 from harness.lab.target import quoted
 from harness.server import kill, scratch
@@ -37,47 +37,55 @@ GRADE_SECONDS = 720  # a grade stops by itself after 600 s of tests and 60 s of 
 TRACE_SECONDS = 180
 LAST_SECONDS = 20  # for a grade that was told to stop
 # Others are graded at the same time, one for each processor.
-GRADER = (sys.executable, "-m", "harness", "grade", "--jobs", "2")
-TRACER = (sys.executable, "-m", "harness", "trace")
+GRADE = (sys.executable, "-m", "harness", "grade", "--jobs", "2")
+TRACE = (sys.executable, "-m", "harness", "trace")
 LOG = "result.log"  # beside result.json: the log of pytest
-KEPT = (
-    "LAB_CONFINE",
-    "LAB_PATIENCE",
-    "LAB_PYTHON",
-)  # of make's variables; the others are not for a grade
+# Of make's variables; the others are not for a grade.
+KEPT = ("LAB_CONFINE", "LAB_PATIENCE", "LAB_PYTHON")
 
 
 @dataclass(frozen=True)
-class Unit:
-    """How the submissions of a class are graded. `seconds` is the time limit of one grade."""
+class Grader:
+    """How the submissions of a class are graded. `seconds`: the time limit of one grade. `traced`:
+    whether a timeline of the first failure is left. `grade`, `trace`: begin their commands."""
 
     of: Class
     isolation: Isolation
     seconds: int = GRADE_SECONDS
-    grader: tuple[str, ...] = GRADER
-    tracer: tuple[str, ...] = TRACER
+    traced: bool = True
+    grade: tuple[str, ...] = GRADE
+    trace: tuple[str, ...] = TRACE
 
     def run(self, submission: Submission) -> Record:
-        """Grades it, and leaves the result in its place. Raises OSError, KeyboardInterrupt."""
-        work = self.of.work(submission.name)
-        with labels.locked(work.with_suffix(".lock")):
+        """Grades it, and leaves the result in its place, unless a valid one is there. Raises
+        OSError, KeyboardInterrupt."""
+        work, place = self.of.work(submission.name), self.of.place(submission.name)
+        with files.alone(work.with_suffix(".lock")):
+            chosen = submissions.latest(submission.places, self.of.chapter.slug)
+            key = records.key(submissions.digest(chosen), self.of.chapter)
+            known = records.load(place)
+            if records.valid(known, key):
+                return known
             scratch.remove(work)
             (work / "result").mkdir(parents=True)
             try:
-                record = self._grade(submission, work)
+                record = self._grade(submission, chosen, key, work)
                 records.save(record, work / "result")
-                self._publish(submission, work)
+                if place.exists():
+                    place.rename(work / "old")
+                (work / "result").rename(place)  # it is never there in part
             finally:
                 scratch.remove(work)
         return record
 
-    def _grade(self, submission: Submission, work: Path) -> Record:
-        chosen = submissions.latest(submission.places, self.of.chapter.slug)
+    def _grade(
+        self, submission: Submission, chosen: Path | None, key: str, work: Path
+    ) -> Record:
         record = Record(
-            key=records.key(submissions.digest(chosen), self.of.chapter),
+            key=key,
             verdict=NOT_JUDGED,
             handed_in=submissions.handed_in(chosen) if chosen else 0.0,
-            chosen=_chosen(submission, chosen) if not self.of.key else "",
+            chosen=_chosen(submission, chosen),
             isolation=self.isolation.name,
         )
         sources = work / "result" / records.SOURCES
@@ -97,7 +105,7 @@ class Unit:
         record.seconds = round(time.monotonic() - begin, 1)
         if left_out:
             _tell(left_out, record, work / "result" / OUTPUT)
-        if record.verdict == FAILED:
+        if record.verdict == FAILED and self.traced:
             self._trace(sources, work)
         return record
 
@@ -115,7 +123,7 @@ class Unit:
         output.mkdir()
         words = ["--chapter", self.of.chapter.number, "--dir", str(sources), "--verbose"]
         words += ["--results", str(output / RESULT)]
-        status = self.isolated([*self.grader, *words], sources, output, printed, self.seconds)
+        status = self._isolated([*self.grade, *words], sources, output, printed, self.seconds)
         text = _without_place(harmless(_text(printed)), sources)
         (result / OUTPUT).write_text(text, errors="replace")
         found = records.read_result(output / RESULT)
@@ -125,13 +133,12 @@ class Unit:
             if status is None:
                 record.problem = f"the grade was stopped after {self.seconds} s"
             return
-        found = _cleaned(found, sources)
-        (result / RESULT).write_text(json.dumps(found, indent=2) + "\n")
+        cleaned = _without_place(json.dumps(found, indent=2, ensure_ascii=False), sources)
+        (result / RESULT).write_text(f"{cleaned}\n", errors="replace")
         _note(record, found)
+        (result / records.LOG).unlink(missing_ok=True)
         if record.verdict == NOT_JUDGED and log:
             (result / records.LOG).write_bytes(log)
-        else:
-            (result / records.LOG).unlink(missing_ok=True)
 
     def _trace(self, sources: Path, work: Path) -> None:
         """Leaves the timeline of the first failure, as a page or as text."""
@@ -143,7 +150,7 @@ class Unit:
         output.mkdir()
         words = ["--chapter", self.of.chapter.number, "--dir", str(sources), "--only", test]
         words += ["--results", str(output / "trace.json")]
-        self.isolated([*self.tracer, *words], sources, output, printed, TRACE_SECONDS)
+        self._isolated([*self.trace, *words], sources, output, printed, TRACE_SECONDS)
         pages = [records.read_file(output / name) for name in records.TRACES]
         pages[1] = pages[1] or harmless(_text(printed)).encode("utf-8", "replace")
         for name, page in zip(records.TRACES, pages):
@@ -152,19 +159,13 @@ class Unit:
                 (work / "result" / name).write_text(text, errors="replace")
                 return
 
-    def isolated(
-        self,
-        argv: list[str],
-        sources: Path,
-        output: Path,
-        printed: Path,
-        seconds: int,
-        more: tuple[Path, ...] = (),
+    def _isolated(
+        self, argv: list[str], sources: Path, output: Path, printed: Path, seconds: int
     ) -> int | None:
-        """Runs the command in isolation, where it can read `more` besides what a grade reads. Its
-        status, None if it took too long. No process of it is left."""
+        """Runs the command in isolation. Returns its status, None if it took too long. No process
+        of it is left."""
         prctl.adopt_orphans()
-        places = Places(ROOT, self.of.chapter, sources, output, self.of.libraries, more)
+        places = Places(ROOT, self.of.chapter, sources, output, self.of.libraries)
         with printed.open("wb") as file:
             process = subprocess.Popen(
                 self.isolation.command(argv, places),
@@ -180,13 +181,6 @@ class Unit:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     return process.wait(seconds)
         return None
-
-    def _publish(self, submission: Submission, work: Path) -> None:
-        """Puts the result in its place. It is never there in part."""
-        place = self.of.place(submission.name)
-        if place.exists():
-            place.rename(work / "old")
-        (work / "result").rename(place)
 
 
 @contextlib.contextmanager
@@ -252,7 +246,7 @@ def _chosen(submission: Submission, chosen: Path | None) -> str:
     """The hand-in that counts, as a path below the directory of submissions."""
     if chosen is None:
         return ""
-    return labels.shown(str(chosen.relative_to(submission.places[0].parent)))
+    return submissions.shown(str(chosen.relative_to(submission.places[0].parent)))
 
 
 def _text(file: Path) -> str:
@@ -269,14 +263,3 @@ def _without_place(text: str, sources: Path) -> str:
     for word in dict.fromkeys((quoted(path), shlex.quote(path), html.escape(quoted(path)), path)):
         text = text.replace(f" DIR={word}", "").replace(word, "your submission")
     return text
-
-
-def _cleaned(found, sources: Path):
-    """A result with the same change in all of its texts."""
-    if isinstance(found, str):
-        return _without_place(found, sources)
-    if isinstance(found, list):
-        return [_cleaned(one, sources) for one in found]
-    if isinstance(found, dict):
-        return {name: _cleaned(one, sources) for name, one in found.items()}
-    return found

@@ -1,0 +1,546 @@
+/* Sockets with a ring of the grader's own: with few buffers, with operations that complete in parts
+ * or late, with every result, and forgotten while something is in flight.
+ * links: co_io.c co_uring.c ring.c lent.c backend_uring.c co.c context.c? stack.c timers.c buffer.c
+ * links: io.c net.c log.c events.c backend_select.c backend_poll.c backend_epoll.c */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "co_io_case.h"
+#include "fake_ring.h"
+
+#define RECEIVE   "ring-receive"
+#define SEND      "ring-send"
+#define FORGET    "ring-forget"
+#define IN_FLIGHT "ring-in-flight"
+
+enum {
+    READERS = 5,
+    BUFFERS = 2,
+    READ_BYTES = 40000,
+    FLOOD_MOST = 2 << 20, /* far more than sockets and one connection hold */
+    TAKEN_BYTES = 4096,
+    QUEUED_BYTES = 300000,
+    FIRST_BYTES = 5000,
+    PIECE = 700,
+    MORE = 3000,
+    MOST = 2000,
+    WAIT_MS = 40,
+    LATE = 4,
+    TURNS = 3000
+};
+
+static void turns(void)
+{
+    for (int i = 0; i < RUNS; i++)
+        co_io_case_turn();
+}
+
+static void begin(const char *hint, struct fake_ring_plan plan)
+{
+    plan.hint = hint == FORGET ? IN_FLIGHT : hint;
+    fake_ring_plan = plan;
+    co_io_case_begin(hint);
+}
+
+static void end(struct party *p)
+{
+    party_end(p);
+    co_io_case_end();
+}
+
+/* Receiving */
+
+static void begin_reader(struct party *p)
+{
+    party_begin(p, pair_new(3));
+    p->most = TAKEN_BYTES;
+    p->repeats = true;
+    party_call(p, READS);
+}
+
+/* A coroutine that has read 100 bytes, and waits for more. */
+static void begin_reading(struct party *p, unsigned late)
+{
+    begin(RECEIVE, (struct fake_ring_plan){.late = late});
+    begin_reader(p);
+    pair_send_data(p->pair, 0, 100);
+    co_io_case_settle();
+}
+
+static void read_on(struct party *p)
+{
+    p->repeats = true;
+    party_call(p, READS);
+}
+
+/* Then it has read so much. An error is one of errno; 0: EOF is due. */
+static void expect_end(struct party *p, size_t size, int error)
+{
+    for (int i = 0; i < TURNS && p->does != PARKS; i++)
+        co_io_case_turn();
+    EXPECT(p->does == PARKS, "%zu bytes have come, and co_read() still waits", p->moved);
+    EXPECT(p->moved == size, "%zu bytes were sent, but co_read() has read %zu", size, p->moved);
+    if (error == 0)
+        party_expect_result(p, IO_EOF);
+    else
+        party_expect_error(p, error);
+}
+
+/* More clients send than there are buffers. */
+static void few_buffers(unsigned late)
+{
+    static struct party readers[READERS];
+    begin(RECEIVE, (struct fake_ring_plan){.buffers = BUFFERS, .late = late});
+    check_step("lends %d buffers; %d coroutines read %d bytes each", BUFFERS, READERS, READ_BYTES);
+    for (int i = 0; i < READERS; i++)
+        begin_reader(&readers[i]);
+    for (int i = 0; i < READERS; i++) {
+        pair_send_data(readers[i].pair, 0, READ_BYTES);
+        shutdown(readers[i].pair.peer, SHUT_WR);
+    }
+    for (int i = 0; i < READERS; i++)
+        expect_end(&readers[i], READ_BYTES, 0);
+    EXPECT(fake_ring_buffers() == BUFFERS,
+           "everything is read, and %u of %d lent buffers were given back", fake_ring_buffers(),
+           BUFFERS);
+    for (int i = 0; i < READERS; i++)
+        party_end(&readers[i]);
+    co_io_case_end();
+}
+
+static void no_buffer(void)
+{
+    few_buffers(0);
+    few_buffers(2);
+}
+
+/* A result that is no input. With an error of 0 nothing is wrong. */
+static void receive_ends_with(int result, int error)
+{
+    struct party p;
+    begin_reading(&p, 0);
+    check_step("has the receiving operation end with %d (%s)", result, strerror(-result));
+    fake_ring_fail_next(IORING_OP_RECV, result);
+    co_io_case_settle();
+    EXPECT(p.in_vain == 0,
+           "then co_read() returned IO_AGAIN, but nobody has called co_wake() for its coroutine");
+    if (error == 0) {
+        party_expect_waiting(&p);
+        pair_send_data(p.pair, 100, 100);
+        shutdown(p.pair.peer, SHUT_WR);
+    }
+    expect_end(&p, error == 0 ? 200 : 100, error);
+    end(&p);
+}
+
+/* Nobody reads while it comes: then bytes, and after them what followed. */
+static void comes_unread(int error)
+{
+    struct party p;
+    begin_reading(&p, 0);
+    party_stop(&p);
+    pair_send_data(p.pair, 100, 10000);
+    co_io_case_settle();
+    check_step("%s; no coroutine reads meanwhile",
+               error == 0 ? "shuts down its sending side" : "has the connection break");
+    if (error == 0)
+        shutdown(p.pair.peer, SHUT_WR);
+    else
+        fake_ring_fail_next(IORING_OP_RECV, -error);
+    co_io_case_settle();
+    read_on(&p);
+    expect_end(&p, 10100, error);
+    end(&p);
+}
+
+#ifndef SANITIZED
+
+static bool no_memory;
+
+/* Replaces that of the C library. */
+void *malloc(size_t size)
+{
+    static void *(*real)(size_t);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "malloc");
+    return no_memory ? NULL : real(size);
+}
+
+/* There is no memory for some bytes, and then there is memory for the next ones. */
+static void bytes_are_lost(void)
+{
+    struct party p;
+    begin_reading(&p, 0);
+    party_stop(&p);
+    check_step("has malloc() fail; no coroutine reads");
+    spare_free();
+    no_memory = true;
+    pair_send_data(p.pair, 100, 1000);
+    turns();
+    no_memory = false;
+    check_step("has memory again");
+    pair_send_data(p.pair, 1100, 1000);
+    co_io_case_settle();
+    read_on(&p);
+    expect_end(&p, 100, ENOMEM);
+    end(&p);
+}
+
+#else
+
+static void bytes_are_lost(void)
+{
+}
+
+#endif
+
+/* The time is over, and input arrives before the coroutine runs again. */
+static void late_with_input(void)
+{
+    struct party p;
+    begin(RECEIVE, (struct fake_ring_plan){0});
+    party_begin(&p, pair_new(3));
+    party_ask(&p, READS);
+    party_gets(&p, "first");
+    p.timeout_ms = WAIT_MS;
+    party_ask(&p, READS);
+    fake_clock_advance(WAIT_MS * MS);
+    check_step("runs the timers: the time is over");
+    timers_run(co_case_timers);
+    pair_send_text(p.pair, "input");
+    events_turn(watched_events, 0);
+    co_run(co_case_scheduler);
+    party_expect_text(&p, "input");
+    end(&p);
+}
+
+static void ends_of_receiving(void)
+{
+    late_with_input();
+    receive_ends_with(-ENOBUFS, 0);
+    receive_ends_with(-EINTR, 0);
+    receive_ends_with(-EAGAIN, 0);
+    receive_ends_with(-ECANCELED, 0);
+    receive_ends_with(-ECONNRESET, ECONNRESET);
+    comes_unread(0);
+    comes_unread(ECONNRESET);
+    bytes_are_lost();
+}
+
+/* Nobody reads. */
+static void flood(void)
+{
+    struct party p;
+    size_t sent = 100;
+    begin_reading(&p, 1);
+    party_stop(&p);
+    check_step("sends as much as is taken, and no coroutine reads");
+    for (int i = 0; i < TURNS && sent < DATA_BYTES; i++) {
+        ssize_t n = write(p.pair.peer, co_io_data + sent, DATA_BYTES - sent);
+        sent += n > 0 ? (size_t)n : 0;
+        co_io_case_turn();
+        EXPECT(sent < FLOOD_MOST, "%zu bytes were taken, but no coroutine reads", sent);
+    }
+    shutdown(p.pair.peer, SHUT_WR);
+    read_on(&p);
+    expect_end(&p, sent, 0);
+    end(&p);
+}
+
+/* Sending */
+
+static int told; /* calls of `sent` */
+
+static void on_sent(void *context, enum io_result result)
+{
+    struct party *p = context;
+    told++;
+    p->result = result;
+    p->error = errno;
+    if (result == IO_OK && buffer_len(&p->out) > 0)
+        co_send(&p->socket, &p->out, MOST);
+}
+
+/* Either a coroutine sends, or nobody waits. */
+enum by { BY_WRITING, BY_CALLBACK, BY_NOBODY };
+
+static void begin_sender(struct party *p, enum by by, struct fake_ring_plan plan, size_t size)
+{
+    begin(SEND, plan);
+    party_begin(p, pair_new(3));
+    told = 0;
+    p->most = MOST;
+    p->repeats = true;
+    p->socket.context = p;
+    p->socket.sent = by == BY_NOBODY ? NULL : on_sent;
+    party_queue(p, size);
+    if (by == BY_WRITING) {
+        party_call(p, WRITES);
+    } else {
+        check_step("calls co_send()%s",
+                   by == BY_NOBODY ? " for a socket whose `sent` is NULL" : "");
+        co_send(&p->socket, &p->out, MOST);
+    }
+}
+
+/* While a send is in flight more is appended: the buffer may grow, the bytes may not move. */
+static void appends(enum by by, unsigned piece, unsigned late)
+{
+    struct party p;
+    begin_sender(&p, by, (struct fake_ring_plan){.piece = piece, .late = late}, FIRST_BYTES);
+    check_step("appends to the buffer meanwhile%s",
+               by == BY_CALLBACK ? ", and calls co_send() again and again" : "");
+    for (int i = 0; i < TURNS && (i < RUNS || buffer_len(&p.out) > 0); i++) {
+        if (by == BY_CALLBACK && buffer_len(&p.out) > 0)
+            co_send(&p.socket, &p.out, MOST);
+        if (p.queued < QUEUED_BYTES && buffer_len(&p.out) > 0 && i % 3 == 0)
+            party_queue(&p, MORE);
+        co_io_case_turn();
+        party_take(&p);
+    }
+    int before = told;
+    co_io_case_settle();
+    EXPECT(told == before, "`sent` was called, but nothing was being sent");
+    if (by == BY_WRITING) {
+        party_expect_result(&p, IO_OK);
+        EXPECT(told == 0, "a coroutine waited in co_write(), and `sent` was called as well");
+    } else {
+        EXPECT(told > 0 && p.result == IO_OK, "`sent` was %s",
+               told == 0 ? "not called" : "called with another result than IO_OK");
+    }
+    party_expect_arrived(&p);
+    end(&p);
+}
+
+static void in_parts(void)
+{
+    for (enum by by = BY_WRITING; by <= BY_CALLBACK; by++) {
+        appends(by, 0, 0);
+        appends(by, PIECE, 0);
+        appends(by, PIECE, 2);
+    }
+}
+
+static void send_ends_with(int result, enum io_result due, enum by by)
+{
+    struct party p;
+    begin_sender(&p, by, (struct fake_ring_plan){.late = 1}, FIRST_BYTES);
+    check_step("has the send end with %d (%s)", result, strerror(-result));
+    fake_ring_fail_next(IORING_OP_SEND, result);
+    co_io_case_settle();
+    if (by == BY_CALLBACK)
+        EXPECT(told == 1 && p.result == due, "`sent` was called %s%s%s; due is one call with %s",
+               check_times(told), told > 0 ? ", with " : "",
+               told > 0 ? co_io_case_result_name(p.result) : "", co_io_case_result_name(due));
+    if (due == IO_ERROR) {
+        EXPECT(p.does == PARKS, "the send has failed, but co_write() still waits");
+        EXPECT(p.result == IO_ERROR && p.error == -result,
+               "the result is %s, with errno %d (%s); due is IO_ERROR with %d (%s)",
+               co_io_case_result_name(p.result), p.error, strerror(p.error), -result,
+               strerror(-result));
+        EXPECT(buffer_len(&p.out) == FIRST_BYTES,
+               "a send has failed, but bytes were removed from the buffer");
+    } else if (by == BY_WRITING) {
+        EXPECT(p.in_vain == 1,
+               "nothing was sent, and nothing was wrong, but co_write() did not return IO_AGAIN");
+        party_expect_result(&p, IO_OK);
+        party_expect_arrived(&p);
+    }
+    end(&p);
+}
+
+static void nobody_told(void)
+{
+    struct party p;
+    begin_sender(&p, BY_NOBODY, (struct fake_ring_plan){.late = 1}, MOST);
+    co_io_case_settle();
+    party_expect_arrived(&p);
+    end(&p);
+}
+
+/* A wait that ends early does not end the send. */
+static void woken_while_it_sends(void)
+{
+    struct party p;
+    begin_sender(&p, BY_WRITING, (struct fake_ring_plan){.late = 3}, MOST);
+    for (int i = 0; i < RUNS && p.does != PARKS; i++) {
+        check_step("calls co_wake() while a send is in flight");
+        co_wake(p.co);
+        co_io_case_turn();
+        party_take(&p);
+    }
+    EXPECT(p.does == PARKS && p.in_vain > 0,
+           "co_wake() was called, but co_write() did not return IO_AGAIN");
+    party_expect_arrived(&p);
+    end(&p);
+}
+
+static void ends_of_sending(void)
+{
+    for (enum by by = BY_WRITING; by <= BY_CALLBACK; by++) {
+        send_ends_with(-EPIPE, IO_ERROR, by);
+        send_ends_with(-ECONNRESET, IO_ERROR, by);
+        send_ends_with(-ECANCELED, IO_AGAIN, by);
+        send_ends_with(-EINTR, IO_AGAIN, by);
+    }
+    nobody_told();
+    woken_while_it_sends();
+}
+
+/* Forgetting */
+
+static bool forgotten;
+
+/* A connection as a server has it: on the heap, and freed by its own coroutine. */
+static void forget_and_free(struct party *p)
+{
+    co_forget(&p->socket);
+    int count = fake_ring_in_flight(p->pair.fd);
+    EXPECT(count == 0, "co_forget() returned to a coroutine; operations in flight: %d", count);
+    buffer_free(&p->in);
+    buffer_free(&p->out);
+    free(p);
+    forgotten = true;
+}
+
+static struct party *begin_owner(struct fake_ring_plan plan)
+{
+    begin(FORGET, plan);
+    forgotten = false;
+    struct party *p = check_memory(sizeof *p);
+    party_begin(p, pair_new(3));
+    p->last = forget_and_free;
+    return p;
+}
+
+static void expect_forgotten(void)
+{
+    for (int i = 0; i < TURNS && !forgotten; i++)
+        co_io_case_turn();
+    EXPECT(forgotten,
+           "a coroutine called co_forget() with operations in flight, and it does not return");
+    turns();
+}
+
+/* The descriptor is not closed, and another socket may use it. */
+static void expect_usable(struct pair pair)
+{
+    char byte;
+    check_step("reads at the peer");
+    EXPECT(read(pair.peer, &byte, 1) < 0 && errno == EAGAIN,
+           "co_forget() was called, and the peer has received something: EOF, or a byte");
+    check_step("sends a byte to the forgotten descriptor");
+    EXPECT(write(pair.peer, "x", 1) == 1, "the peer cannot send: %s", strerror(errno));
+    EXPECT(read(pair.fd, &byte, 1) == 1, "the descriptor cannot be read");
+}
+
+/* The coroutine waits for input (READS), for nothing but a reset (WAITS), or for one after the
+ * other (PARKS), and the socket perhaps sends. `slow`: what of it completes last. */
+static void in_flight(enum does does, int slow, unsigned late, bool sends, bool cancelled)
+{
+    struct party *p = begin_owner((struct fake_ring_plan){.late = late, .slow = slow});
+    struct pair pair = p->pair;
+    party_ask(p, does == READS ? READS : WAITS);
+    if (does == PARKS) {
+        party_stop(p);
+        party_ask(p, READS);
+    }
+    fake_ring_held = true;
+    if (sends) {
+        check_step("calls co_send(), and the peer takes nothing");
+        party_queue(p, FIRST_BYTES);
+        co_send(&p->socket, &p->out, FIRST_BYTES);
+        co_io_case_turn();
+    }
+    EXPECT(fake_ring_in_flight(pair.fd) >= (sends ? 2 : 1), "%s%s called; operations in flight: %d",
+           does == WAITS ? "co_wait()" : "co_read()", sends ? " and co_send() were" : " was",
+           fake_ring_in_flight(pair.fd));
+    p->ends = true;
+    check_step("%s the coroutine, which then calls co_forget() and frees its memory",
+               cancelled ? "cancels" : "wakes");
+    if (cancelled)
+        co_cancel(p->co);
+    else
+        co_wake(p->co);
+    expect_forgotten();
+    expect_usable(pair);
+    fake_ring_held = false;
+    co_io_case_end();
+}
+
+/* Nothing is in flight: then it returns at once. */
+static void nothing_in_flight(void)
+{
+    struct party *p = begin_owner((struct fake_ring_plan){0});
+    party_ask(p, READS);
+    p->ends = true;
+    check_step("has co_read() fail; then the coroutine calls co_forget()");
+    fake_ring_fail_next(IORING_OP_RECV, -ECONNRESET);
+    expect_forgotten();
+    co_io_case_end();
+}
+
+/* Operations of another socket go on. */
+static void another_socket(void)
+{
+    struct party other;
+    struct party *p = begin_owner((struct fake_ring_plan){.late = 1});
+    party_begin(&other, pair_new(3));
+    party_ask(p, READS);
+    party_ask(&other, READS);
+    check_step("forgets one of two sockets");
+    p->ends = true;
+    co_cancel(p->co);
+    expect_forgotten();
+    party_expect_waiting(&other);
+    party_gets(&other, "on");
+    end(&other);
+}
+
+/* No coroutine calls it: then it does not wait, but the coroutines that wait are cancelled. */
+static void outside(void)
+{
+    struct party p;
+    begin(FORGET, (struct fake_ring_plan){.late = 1});
+    party_begin(&p, pair_new(3));
+    party_ask(&p, READS);
+    check_step("calls co_forget() outside of coroutines");
+    p.ends = true;
+    co_forget(&p.socket);
+    turns();
+    party_expect_result(&p, IO_CANCELLED);
+    EXPECT(fake_ring_in_flight(p.pair.fd) == 0,
+           "co_forget() was called, and %d operations are still in flight after %d iterations",
+           fake_ring_in_flight(p.pair.fd), RUNS);
+    co_io_case_end();
+}
+
+static void forgets(void)
+{
+    for (unsigned late = 0; late <= LATE; late += LATE) {
+        for (int sends = 0; sends < 2; sends++) {
+            in_flight(READS, IORING_OP_SEND, late, sends, false);
+            in_flight(READS, IORING_OP_RECV, late, sends, true);
+            in_flight(WAITS, IORING_OP_POLL_ADD, late, sends, false);
+            in_flight(PARKS, IORING_OP_POLL_ADD, late, sends, true);
+        }
+    }
+    nothing_in_flight();
+    another_socket();
+    outside();
+}
+
+const struct check checks[] = {
+    {"no_buffer", no_buffer},
+    {"ends_of_receiving", ends_of_receiving},
+    {"flood", flood},
+    {"in_parts", in_parts},
+    {"ends_of_sending", ends_of_sending},
+    {"forgets", forgets},
+    {0},
+};
