@@ -51,7 +51,6 @@ export LAB_PART   = $(call given,PART)
 export LAB_REPO   = $(call given,REPO)
 export LAB_ANSWERS = $(call given,ANSWERS)
 export LAB_BASE   = $(call given,BASE)
-export LAB_WITH   = $(call given,WITH)
 
 # The Python that has pytest, found when a recipe runs: setup may have just installed it.
 export LAB_PYTHON = $(value PYTHON)
@@ -59,7 +58,7 @@ python = exec sh harness/find-python.sh
 
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
     RULES SUB JOBS LIST ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK SITE SERVE \
-    SOLUTIONS REPO BASE WITH PART ANSWERS TESTARGS RECORD PYTHON CC CFLAGS MAKEFLAGS SHELL
+    SOLUTIONS REPO BASE PART ANSWERS TESTARGS RECORD PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
 $(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` lists them, in capitals))
@@ -138,8 +137,6 @@ help:
 ##                           what is expected from now on
 ##    make steady CH=04      grades the solution on busy cores (N=10 times)
 ##                           and reports each point lost; or DIR=, SERVER=
-##    make soak CH=09        random clients for the solution with a sanitizer or
-##                           valgrind (WITH=thread, memcheck ...; SECONDS=60)
 ##    make mutants           wrong servers, and the claims that fail (CH=, T=)
 ##      RULES=1              every small change of what students write, and which
 ##                           of them no claim notices (CH=, T=); slow. N=20: some
@@ -158,7 +155,7 @@ tcl:
 
 # Each is a line of COMMANDS in harness/__main__.py.
 COMMANDS = grade run watch replay trace demo fuzz answers doctor bench diff lesson skeletons handout handin \
-    appeal class similar export gradescope site mutants pictures steady soak
+    appeal class similar export gradescope site mutants pictures steady
 $(COMMANDS):
 	@$(python) -m harness $@
 

@@ -38,7 +38,6 @@ COMMANDS = {
     "mutants": "authors.mutants.command",
     "pictures": "authors.pictures.command",
     "steady": "authors.steady",
-    "soak": "authors.soak",
 }
 
 

@@ -1,4 +1,4 @@
-"""What the people need who change the lab: wrong servers, random clients, pictures.
+"""What the people need who change the lab: wrong servers, busy cores, pictures.
 
 Imports: everything.
 """

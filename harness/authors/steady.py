@@ -1,37 +1,32 @@
 """Grades a right server again and again, with every core kept busy, and reports every lost point.
 
-A point that a right server loses is the grader's fault. Exit status: 0 no point was lost and every
-test was judged, 1 points were lost, 2 a test was not judged, it was stopped, or wrong usage.
+A point that a right server loses is the grader's fault. Options are those of `grade`. Exit status:
+0 no point was lost and every test was judged, 1 points were lost, 2 a test was not judged, it was
+stopped, or wrong usage.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
-import statistics
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.course.export import what_happened
 from harness.lab import command_line
-from harness.lab.chapters import CHAPTERS, ROOT, find
+from harness.lab.chapters import CHAPTERS, ROOT, Chapter, find
 from harness.lab.numbers import is_whole
-from harness.lab.target import WrongUsage, add_options, setting
+from harness.lab.target import WrongUsage, setting
 
 KEPT = ROOT / "build" / "steady"
-TIMES = 10  # unless a number is given
-MOST = 1000
-GRADE_SECONDS = 1800  # far more than grade.py allows itself
-LAST_SECONDS = 30  # for a grade that was told to stop
-VARIABLES = [f"LAB_{name}" for name in "CH FROM DIR SERVER PORT T V SEED N".split()]
+TIMES, MOST = 10, 1000
+FAULT = 2  # status of a grade that was not judged, or not begun
 
 # Its argument is the process ID of its parent. It ends when the parent has ended.
 BUSY = """
@@ -42,60 +37,43 @@ while os.getppid() == int(sys.argv[1]):
 """
 
 
-@dataclass
-class Report:
-    """The result of one grade. `lost`: a line for each test that did not pass."""
-
-    chapter: str
-    number: int
-    seconds: float
-    points: float = 0.0
-    out_of: float = 0.0
-    failed: list[str] = field(default_factory=list)
-    unjudged: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
-
-    @property
-    def clean(self) -> bool:
-        return not self.lost
-
-
-def parse(arguments: list[str]) -> argparse.Namespace:
-    """The options; those not given come from the Makefile's variables."""
-    parser = argparse.ArgumentParser(prog="steady", description=__doc__.splitlines()[0])
-    add_options(parser, chapter="default: all of them in turn", tree="or chapters")
-    add = parser.add_argument
-    add("--times", metavar="N", default=setting("N") or str(TIMES), help=f"1 to {MOST}")
-    add("--only", metavar="T", default=setting("T"), help="a TODO (03.2) or a part of test names")
-    add("--seed", metavar="N", default=setting("SEED"), help="of everything random")
-    add("--kept", metavar="DIR", type=Path, default=KEPT, help="for grades that lost something")
-    add("--claims", type=Path, help=argparse.SUPPRESS)
-    cores = len(os.sched_getaffinity(0))
-    add("--busy", type=int, default=cores, help="busy processes; default: one for each core")
-    return parser.parse_args(arguments)
-
-
 def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    options = parse(arguments)
-    return command_line.run("steady", lambda: run(options))
+    return command_line.run("steady", lambda: run(arguments))
 
 
-def run(options: argparse.Namespace) -> int:
-    """Grades, and reports the results, also when it is stopped. Returns the exit status."""
-    reports: list[Report] = []
-    stopped = False
+def run(arguments: list[str]) -> int:
+    """Grades; the Makefile's variables say what and how often. Returns the exit status. Raises
+    WrongUsage, UnknownChapter."""
+    times = setting("N") or str(TIMES)
+    if not is_whole(times) or not 1 <= int(times) <= MOST:
+        raise WrongUsage(f"N={times}: a number from 1 to {MOST}")
+    chosen = setting("CH")
+    graded = [find(chosen)] if chosen else CHAPTERS
+    if not any(map(setting, ("FROM", "DIR", "SERVER"))):
+        arguments = ["--from", "solutions", *arguments]
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for old in KEPT.glob("[0-9][0-9]-[0-9]*.txt"):
+        old.unlink()
+    lost: Counter[str] = Counter()
+    worst, number = 0, 0
     try:
-        with busy_cores(options.busy):
-            for report in grades(options):
-                reports.append(report)
-                print("\n".join(_told(report, options)), flush=True)
+        with busy_cores(len(os.sched_getaffinity(0))):
+            for number in range(1, int(times) + 1):
+                for chapter in graded:
+                    start = time.monotonic()
+                    status, names = grade(chapter, number, arguments)
+                    took = time.monotonic() - start
+                    lines = [f"{number:>4} of {times}   {chapter.number}   {took:5.1f} s", *names]
+                    print("\n        ".join(lines), flush=True)
+                    lost.update(name.partition(":")[0] for name in names)
+                    worst = 1 if 1 in (worst, status) else max(worst, status)
     except KeyboardInterrupt:
-        stopped = True
-    print("\n".join(summary(reports, stopped)), flush=True)
-    if any(report.failed for report in reports):
-        return 1
-    return 2 if stopped or not all(report.clean for report in reports) else 0
+        worst = worst or FAULT
+        print("\nstopped")
+    print(f"\n{number} times: {sum(lost.values())} tests were lost, or not judged")
+    print("\n".join(f"{count:>4} times  {line}" for line, count in lost.most_common()))
+    return worst
 
 
 @contextmanager
@@ -111,125 +89,36 @@ def busy_cores(count: int) -> Iterator[None]:
             process.wait()
 
 
-def grades(options: argparse.Namespace) -> Iterator[Report]:
-    """Grades what the options name, as often as they say. Raises WrongUsage, UnknownChapter."""
-    if not is_whole(options.times) or not 1 <= int(options.times) <= MOST:
-        raise WrongUsage(f"N={options.times}: a number from 1 to {MOST}")
-    graded = [find(options.chapter)] if options.chapter else CHAPTERS
-    options.kept.mkdir(parents=True, exist_ok=True)
-    for old in options.kept.glob("[0-9][0-9]-[0-9]*.txt"):
-        old.unlink()
-    for number in range(1, int(options.times) + 1):
-        for chapter in graded:
-            yield _grade(chapter.number, number, options)
-
-
-def _grade(chapter: str, number: int, options: argparse.Namespace) -> Report:
-    """Grades once, in a process of its own. Keeps the text of a grade that is not clean."""
-    results = options.kept / f"{chapter}.json"
+def grade(chapter: Chapter, number: int, arguments: list[str]) -> tuple[int, list[str]]:
+    """Grades once. Returns the exit status, and a line for each test that did not pass. Keeps the
+    text of such a grade."""
+    results, text = KEPT / f"{chapter.number}.json", KEPT / f"{chapter.number}-{number:03}.txt"
     results.unlink(missing_ok=True)
-    start = time.monotonic()
-    printed = _run(_command(chapter, results, options))
-    report = Report(chapter, number, time.monotonic() - start)
-    if results.exists():
-        _read(report, json.loads(results.read_text()))
-    else:
-        reason = (printed.strip().splitlines() or ["it did not end"])[-1]
-        if number == 1 and not reason.startswith("grade: not judged"):
-            raise WrongUsage(reason.replace("grade: ", "", 1))
-        report.unjudged.append("all")
-        report.lost.append(reason)
-    if not report.clean:
-        _kept_text(report, options).write_text(printed)
-    return report
-
-
-def _command(chapter: str, results: Path, options: argparse.Namespace) -> list[str]:
-    given = {name: getattr(options, name) for name in ("dir", "server", "port", "only", "seed")}
-    given["from"] = options.origin or (None if options.dir or options.server else "solutions")
-    given["claims"] = options.claims
     command = [sys.executable, "-m", "harness", "grade", "--verbose"]
-    command += ["--chapter", chapter, "--results", str(results)]
-    for name, value in given.items():
-        command += [f"--{name}", str(value)] if value else []
-    return command
+    command += ["--chapter", chapter.number, "--results", str(results), *arguments]
+    with text.open("w") as file:
+        output = {"stdout": file, "stderr": subprocess.STDOUT}
+        # In a session of its own, so that Ctrl-C is passed on once. It ends what it has started.
+        process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, **output)
+        try:
+            process.wait()
+        finally:
+            process.terminate()
+            process.wait()
+    lost = _lost(results, text)
+    if not lost:
+        text.unlink()
+    return (process.returncode if lost else 0), lost
 
 
-def _run(command: list[str]) -> str:
-    """Runs the command in a session of its own, so that only we pass Ctrl-C on. Returns what it
-    printed, on both outputs."""
-    theirs = {k: v for k, v in os.environ.items() if k not in VARIABLES}
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=theirs,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
-        return process.communicate(timeout=GRADE_SECONDS)[0]
-    except subprocess.TimeoutExpired:
-        return ""
-    finally:
-        if process.poll() is None:
-            _stop(process)
-
-
-def _stop(process: subprocess.Popen) -> None:
-    """Sends SIGTERM, so that the grade ends everything it has started; SIGKILL would not."""
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.communicate(timeout=LAST_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-
-
-def _read(report: Report, results: dict) -> None:
-    """Takes the tests that did not pass out of the results of a grade."""
-    for test in results["tests"]:
-        report.out_of += test["max_score"]
-        report.points += test["score"]
+def _lost(results: Path, text: Path) -> list[str]:
+    if not results.exists():
+        reason = (text.read_text(errors="replace").strip().splitlines() or ["it did not end"])[-1]
+        return [f"not judged: {reason}"]
+    lines = []
+    for test in json.loads(results.read_text())["tests"]:
         verdict = test.get("status", "not judged")
-        if verdict == "passed":
-            continue
-        name = test.get("extra_data", {}).get("test", test["name"])
-        (report.failed if verdict == "failed" else report.unjudged).append(name)
-        report.lost.append(f"{verdict}  {name}: {what_happened(test['output'])}")
-
-
-# What is printed
-
-
-def _told(report: Report, options: argparse.Namespace) -> list[str]:
-    """A line for the grade, and one for each test that did not pass."""
-    score = f"{report.points:g} of {report.out_of:g}"
-    head = f"{report.number:>4} of {options.times}   {report.chapter}   {report.seconds:5.1f} s"
-    lines = [f"{head}   {score}", *(f"        {line}" for line in report.lost)]
-    return lines if report.clean else [*lines, f"        in full: {_kept_text(report, options)}"]
-
-
-def _kept_text(report: Report, options: argparse.Namespace) -> Path:
-    return options.kept / f"{report.chapter}-{report.number:03}.txt"
-
-
-def summary(reports: list[Report], stopped: bool) -> list[str]:
-    """How many grades there were, what was lost in them, and how long they took."""
-    lines = ["", "stopped" if stopped else "done"]
-    failed = Counter(name for report in reports for name in report.failed)
-    unjudged = Counter(name for report in reports for name in report.unjudged)
-    lost = sum(report.out_of - report.points for report in reports if report.failed)
-    lines.append(f"  grades       {len(reports)}")
-    lines.append(f"  points lost  {lost:g}, in {sum(bool(r.failed) for r in reports)} grades")
-    lines += [f"    {count} times  {name}" for name, count in failed.most_common()]
-    lines.append(f"  not judged   {sum(unjudged.values())} tests")
-    lines += [f"    {count} times  {name}" for name, count in unjudged.most_common()]
-    for chapter in sorted({report.chapter for report in reports}):
-        times = [report.seconds for report in reports if report.chapter == chapter]
-        middle = statistics.median(times)
-        span = f"{min(times):.1f} to {max(times):.1f}, median {middle:.1f}"
-        lines.append(f"  seconds, {chapter}  {span}")
+        if verdict != "passed":
+            name = test.get("extra_data", {}).get("test", test["name"])
+            lines.append(f"{verdict}  {name}: {what_happened(test['output'])}")
     return lines

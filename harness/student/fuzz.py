@@ -1,8 +1,8 @@
 """make fuzz: malformed messages for the reader, for a given time, until one goes wrong.
 
-libFuzzer chooses the messages where clang has it, or AFL++ where it is installed: they observe
-which lines a message reaches. Messages that have reached something new are kept in build/fuzz, and
-the next run goes on from there. Without either, the messages are random.
+libFuzzer chooses the messages where clang has it: it observes which lines a message reaches.
+Messages that have reached something new are kept in build/fuzz, and the next run goes on from
+there. Without it, the messages are random.
 
 Exit status: 0 no message goes wrong, 1 a message goes wrong, 2 not judged or wrong usage.
 """
@@ -27,7 +27,7 @@ from harness.server import build
 from harness.server.process import ServerProcess
 from harness.server.spawn import Command
 
-PROGRAM, FIRST_CHAPTER = "05_fuzz", "05"
+PROGRAM, FIRST_CHAPTER, COMPILER = "05_fuzz", "05", "clang"
 KEPT = command_line.BUILD / "fuzz"
 SECONDS = 20  # unless SECONDS= is given
 ROUND_SECONDS = 60  # of one process: a program may use 120 s of CPU
@@ -47,66 +47,6 @@ SEEDS = (
     bytes([1, 3, 14]) + b"\x80\x01" + bytes(130),
     bytes([0, 3]) + b"\x80\x80\x80\x80\x10",
 )
-
-
-class LibFuzzer:
-    """A part of clang, linked with the program."""
-
-    name = "libFuzzer"
-    tools = ("clang",)
-    environment: dict[str, str] = {}
-
-    def command(self, binary: Path, kept: Path, seconds: int) -> list[str]:
-        words = [str(binary), str(kept / "corpus"), str(kept / "seeds"), f"-max_len={LONGEST}"]
-        words += [f"-artifact_prefix={kept}/found/", f"-max_total_time={seconds}"]
-        return [*words, "-print_final_stats=1", "-rss_limit_mb=1024", "-timeout=5"]
-
-    def runs(self, kept: Path, printed: str) -> int:
-        """The number of inputs tried since the last call: in the round that has printed this."""
-        return sum(map(int, re.findall(r"number_of_executed_units: (\d+)", printed)))
-
-    def kept(self, kept: Path) -> list[Path]:
-        """Inputs that reached something new, now and before."""
-        return list(kept.glob("corpus/*"))
-
-    def found(self, kept: Path) -> list[Path]:
-        """Inputs that went wrong."""
-        return list(kept.glob("found/*"))
-
-
-class Afl:
-    """AFL++, which watches the program from outside."""
-
-    name = "AFL++"
-    tools = ("afl-clang-fast", "afl-fuzz")
-    environment = dict.fromkeys(
-        ("AFL_SKIP_CPUFREQ", "AFL_NO_UI", "AFL_NO_AFFINITY", "AFL_AUTORESUME", "AFL_QUIET")
-        + ("AFL_BENCH_UNTIL_CRASH", "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES"),
-        "1",
-    )
-
-    def command(self, binary: Path, kept: Path, seconds: int) -> list[str]:
-        words = ["afl-fuzz", "-V", str(seconds), "-G", str(LONGEST), "-m", "none"]
-        return [*words, "-i", str(kept / "seeds"), "-o", str(kept / "afl"), "--", str(binary)]
-
-    def __init__(self) -> None:
-        self._before = 0
-
-    def runs(self, kept: Path, printed: str) -> int:
-        stats = kept / "afl" / "default" / "fuzzer_stats"
-        text = stats.read_text() if stats.exists() else ""
-        total = sum(map(int, re.findall(r"execs_done +: (\d+)", text)))
-        more, self._before = total - self._before, total
-        return more
-
-    def kept(self, kept: Path) -> list[Path]:
-        return list(kept.glob("afl/default/queue/id*"))
-
-    def found(self, kept: Path) -> list[Path]:
-        return [*kept.glob("afl/default/crashes/id*"), *kept.glob("afl/default/hangs/id*")]
-
-
-ENGINES = (LibFuzzer, Afl)  # the better one first
 
 
 class Fuzzing:
@@ -196,12 +136,11 @@ def _target(options) -> Target:
 
 
 def _fuzz(fuzzing: Fuzzing, seconds: int) -> int:
-    """Fuzzes with the first engine that is installed. Returns the exit status."""
-    for engine in (make() for make in ENGINES):
-        binary = _built(fuzzing, engine)
-        if binary is not None:
-            _say(f"{fuzzing.target.subject}: {seconds} s with {engine.name}")
-            return _with_engine(fuzzing, engine, binary, seconds)
+    """Fuzzes with libFuzzer if it is installed. Returns the exit status."""
+    binary = _built(fuzzing)
+    if binary is not None:
+        _say(f"{fuzzing.target.subject}: {seconds} s with libFuzzer")
+        return _with_engine(fuzzing, binary, seconds)
     _say(
         f"{fuzzing.target.subject}: {seconds} s of random messages; libFuzzer, which observes what "
         "a message\nreaches, is not installed: clang has it in a package such as libclang-rt-14-dev"
@@ -209,30 +148,36 @@ def _fuzz(fuzzing: Fuzzing, seconds: int) -> int:
     return _by_chance(fuzzing, seconds)
 
 
-def _built(fuzzing: Fuzzing, engine) -> Path | None:
-    """The program with the engine; None when this machine does not have it."""
-    if not all(map(shutil.which, engine.tools)):
+def _built(fuzzing: Fuzzing) -> Path | None:
+    """The program with libFuzzer; None when this machine does not have it."""
+    if shutil.which(COMPILER) is None:
         return None
     try:
-        return linking.link(fuzzing.source, PROGRAM, FLAGS, [engine.tools[0]])
+        return linking.link(fuzzing.source, PROGRAM, FLAGS, [COMPILER])
     except build.BuildFailed:
         return None
 
 
-def _with_engine(fuzzing: Fuzzing, engine, binary: Path, seconds: int) -> int:
-    kept = _directory(fuzzing.source, engine)
-    engine.runs(kept, "")  # inputs of earlier runs do not count
+def _with_engine(fuzzing: Fuzzing, binary: Path, seconds: int) -> int:
+    """Its inputs are kept for the next run; what it found before is removed."""
+    source = fuzzing.source
+    kept = KEPT / re.sub(r"[^\w.-]", "_", f"{source.parent.name}-{source.name}")
+    shutil.rmtree(kept / "found", ignore_errors=True)
+    for name in ("corpus", "seeds", "found"):
+        (kept / name).mkdir(parents=True, exist_ok=True)
+    for number, data in enumerate(SEEDS):
+        (kept / "seeds" / str(number)).write_bytes(data)
     runs = 0
     for start in range(0, seconds, ROUND_SECONDS):
-        printed = _round(engine, binary, kept, min(ROUND_SECONDS, seconds - start))
-        runs += engine.runs(kept, printed)
-        for path in engine.found(kept):
+        printed = _round(binary, kept, min(ROUND_SECONDS, seconds - start))
+        runs += sum(map(int, re.findall(r"number_of_executed_units: (\d+)", printed)))
+        for path in kept.glob("found/*"):
             if not fuzzing.tried(path.read_bytes().hex()):
                 return 1
-            raise NotJudged(f"{engine.name} has stopped at {as_typed(path)}, which passes")
+            raise NotJudged(f"libFuzzer has stopped at {as_typed(path)}, which passes")
     if not runs:
-        raise NotJudged(f"{engine.name} has tried no message; it says:\n{printed[-1000:]}")
-    count = len(engine.kept(kept))
+        raise NotJudged(f"libFuzzer has tried no message; it says:\n{printed[-1000:]}")
+    count = len([*kept.glob("corpus/*")])
     _say(
         f"{runs:,} messages, and none fails; {count:,} that reached something new are kept\n"
         f"in {as_typed(kept)}, and the next run continues from there"
@@ -240,27 +185,16 @@ def _with_engine(fuzzing: Fuzzing, engine, binary: Path, seconds: int) -> int:
     return 0
 
 
-def _directory(source: Path, engine) -> Path:
-    """Where the engine keeps its inputs for the next run; what it found before is removed."""
-    kept = KEPT / re.sub(r"[^\w.-]", "_", f"{source.parent.name}-{source.name}")
-    for name in ("corpus", "seeds", "found"):
-        (kept / name).mkdir(parents=True, exist_ok=True)
-    for number, data in enumerate(SEEDS):
-        (kept / "seeds" / str(number)).write_bytes(data)
-    for path in engine.found(kept):
-        path.unlink()
-    return kept
-
-
-def _round(engine, binary: Path, kept: Path, seconds: int) -> str:
-    """Runs the engine, confined and limited like a server. Returns what it has printed."""
+def _round(binary: Path, kept: Path, seconds: int) -> str:
+    """Runs libFuzzer, confined and limited like a server. Returns what it has printed."""
+    words = [str(binary), str(kept / "corpus"), str(kept / "seeds"), f"-max_len={LONGEST}"]
+    words += [f"-artifact_prefix={kept}/found/", f"-max_total_time={seconds}"]
+    words += ["-print_final_stats=1", "-rss_limit_mb=1024", "-timeout=5"]
     process = ServerProcess()
-    words = engine.command(binary, kept, seconds)
-    command = Command(words, writable=(kept,), environment=engine.environment)
     try:
-        process.begin(command)
+        process.begin(Command(words, writable=(kept,)))
         if process.wait(seconds + LATE_SECONDS) is None:
-            raise NotJudged(f"{engine.name} did not end in time")
+            raise NotJudged("libFuzzer did not end in time")
         process.settle()
     finally:
         process.destroy()

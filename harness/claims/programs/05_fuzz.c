@@ -1,5 +1,5 @@
 /* The reader beside another one, on messages that nobody would send: both must say the same of each
- * field. Under libFuzzer or AFL (make fuzz) they choose the messages, else chance does.
+ * field. Under libFuzzer (make fuzz) it chooses the messages, else chance does.
  * links: reader.c
  *
  * An input names the fields to read, and then has the message:

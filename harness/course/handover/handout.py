@@ -199,7 +199,7 @@ It has {which} of the lab. Begin with [README.md](README.md), or in Chinese with
 [docs/zh/README.md](docs/zh/README.md).
 {later}
 These files are not in it, so links to them lead nowhere, and `make test`, `make mutants`,
-`make steady`, `make soak`, `make pictures`, `make diff` and `make lesson` do not work here:
+`make steady`, `make pictures`, `make diff` and `make lesson` do not work here:
 
 | file | what it is |
 |---|---|
