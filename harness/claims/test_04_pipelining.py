@@ -76,9 +76,6 @@ OFFERED_BYTES = 256 * MIB  # to a server that nobody reads from
 REFUSED = 2 * MIB  # an allocation of so many bytes fails; small frames do not need one
 LONG_ROUNDS = 4  # of 7 MB each, through one connection
 
-# Held by a server that has read everything: the kernel takes no more, and the output is below the
-# 1 MiB at which a server may stop reading.
-
 # What a general hint means in a claim, see marker.claim.
 STARVED = dict.fromkeys(("silence", "connect-stuck"), "starved")
 LARGE = dict.fromkeys(("closed-early", "reset-early", "refused-as-too-long"), "large-frame-refused")

@@ -295,6 +295,3 @@ def test_09_arrivals_without_a_race(launch, rng):
         for client in busy:
             for _ in lot:
                 client.read_frame()
-
-
-# 09.3 hand_over: in each loop

@@ -349,6 +349,3 @@ def _expect_sleep(server, what: str, hint: str) -> None:
     if waits is not None and waits > most:  # Redis looks ten times a second
         text = f"in {seconds:g} s in which no key expires{what} the server waits more than {most} "
         raise Failure(f"{text}times", hint=hint)
-
-
-# 12.6 transaction
