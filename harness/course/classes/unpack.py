@@ -4,10 +4,6 @@ bsdtar knows nearly every kind of archive. It turns each into a plain tar, in a 
 that can write no file, and read only the archive and its own libraries. That tar is read here, and
 only regular files are written, each below the directory that they are meant for. Links are left
 out, but a hard link becomes a file of its own.
-
-`python3 -m harness.course.classes.unpack HAND-IN TARGET SCRATCH CHAPTER` does so for an autograder.
-Exit status: 0 unpacked, and the output names what was left out; 3 the hand-in is refused, and the
-output says why; 1 a fault of the machine.
 """
 
 from __future__ import annotations
@@ -20,7 +16,6 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
@@ -34,7 +29,6 @@ from harness.lab.units import KIB, MIB
 from harness.server.linux import landlock, prctl
 
 HOW = "Hand in the .c and .h files in one directory, or pack them as a .zip or a .tar.gz."
-REFUSED = 3  # exit status
 NESTED = 2  # an archive in an archive, and no deeper
 NAMED = 3  # files of those that were left out
 DEEPEST = 32  # directories within each other
@@ -265,16 +259,3 @@ def _take(tar: tarfile.TarFile, member: tarfile.TarInfo, writer: Writer) -> list
             return []
     writer.count()
     return [] if member.isdir() else [_left_out(member.name, member.issym() or member.islnk())]
-
-
-def main(found: str, target: str, scratch: str, chapter: str) -> int:
-    try:
-        print(sources(Path(found), Path(target), Path(scratch), chapter))
-    except Unusable as error:
-        print(error)
-        return REFUSED
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
