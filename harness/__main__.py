@@ -31,7 +31,7 @@ COMMANDS = {
     "handin": "course.handover.handin",
     "appeal": "course.handover.appeal",
     "class": "course.classes.command",
-    "similar": "course.similarity",
+    "similar": "course.similarity.command",
     "export": "course.export",
     "gradescope": "course.gradescope.command",
     "site": "course.site",

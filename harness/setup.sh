@@ -71,7 +71,6 @@ finds_python || need "grades them" "python3 $plugins" "python3 $plugins" \
     "python python-pytest python-pytest-timeout"
 has valgrind || need "make memcheck" valgrind valgrind valgrind
 has bsdcat || need "make class" libarchive-tools "bsdtar bsdcat" libarchive
-has sim_c || need "make similar" similarity-tester - -
 has gdb || need "debugs a running server" gdb gdb gdb
 has strace || need "shows its system calls" strace strace strace
 has ss || need "ss: shows its connections" iproute2 iproute iproute2
