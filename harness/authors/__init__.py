@@ -1,4 +1,4 @@
-"""What the people need who change the lab: wrong servers, busy cores, pictures.
+"""Tools for people who change the lab: wrong servers, repeated grades, pictures.
 
 Imports: everything.
 """

@@ -1,4 +1,4 @@
-"""What git says about this copy of the lab: which files are the lab's own.
+"""Asks git which files of this copy are the lab's own.
 
 Files that git does not track may be private: exams, notes, keys. So where there is a repository and
 git does not answer, nothing is taken for the lab's own.

@@ -178,9 +178,8 @@ def _extracted(archive: Path, target: Path, scratch: Path) -> list[str]:
 
 
 def _plain_tar(archive: Path, plain: Path) -> Path:
-    """A tar without what it is packed with, after a header of ours. So it is a tar for bsdtar: else
-    it would also take a text that names files of this machine (mtree). Raises Unusable, OSError.
-    """
+    """Decompresses the archive to a tar behind a header of ours. Without that header bsdtar would
+    also take a text that names files of this machine (mtree). Raises Unusable, OSError."""
     top = tarfile.TarInfo(".")
     top.type = tarfile.DIRTYPE
     plain.write_bytes(top.tobuf(tarfile.GNU_FORMAT))
@@ -195,8 +194,8 @@ def _plain_tar(archive: Path, plain: Path) -> Path:
 
 
 def _run(command: tuple[str, ...], archive: Path, output: Path) -> None:
-    """Appends what a program of libarchive makes of an archive to a file. Raises Unusable, OSError.
-    """
+    """Runs a program of libarchive on an archive, and appends its output to a file. Raises
+    Unusable, OSError."""
     # Without a PATH libarchive starts no other program for kinds that it does not know itself, and
     # without a terminal it asks for no password.
     how = {"env": {"LC_ALL": "C.UTF-8", "PATH": "/dev/null"}, "start_new_session": True}

@@ -90,7 +90,7 @@ def check_rounds(text: str) -> None:
 
 
 def _is_drawn(text: str | None) -> bool:
-    """Whether PLOT asks for pictures. Raises WrongUsage."""
+    """Returns true if PLOT asks for pictures. Raises WrongUsage."""
     if text not in (None, "", "1"):
         raise WrongUsage(
             f"PLOT={text}: PLOT=1 draws the table; for a curve, ask build/bench/load once for each"
@@ -139,7 +139,7 @@ def _of_redis(options: argparse.Namespace, places: Sequence[Place]) -> Contests:
 
 
 def _measured(contest: Contest, count: int, drawn: bool) -> Cells:
-    """What was measured; it is printed, too."""
+    """Measures, prints the table, and returns its cells."""
     here, rows = contest.subjects, contest.rows
     cells = measure.rounds(contest.bench, here, rows, count, _progress)
     _progress("")

@@ -66,8 +66,8 @@ class Figures:
 
 @dataclass(frozen=True)
 class Bench:
-    """How all is measured. `generator`: the program that asks. `ask`: runs the program, see ask(),
-    whose arguments it has."""
+    """How everything is measured. `generator`: the program that asks. `ask`: runs the program, and
+    has the arguments of ask()."""
 
     generator: Path
     place: Place
@@ -145,13 +145,13 @@ def run(bench: Bench, subject: Subject, load: Load) -> Figures:
 
 
 def ask(bench: Bench, pid: int, port: int, load: Load) -> dict:
-    """What the load generator found: its JSON. Raises Failed."""
+    """Returns the JSON that the load generator printed. Raises Failed."""
     words = [bench.generator, port, pid, *load.words, WARM_MS, MEASURED_MS]
     return json.loads(asked(list(map(str, words)), bench.place.load))
 
 
 def asked(words: Sequence[str], cpu: int) -> str:
-    """What a program that asks a server has printed. Raises Failed."""
+    """Returns the output of a program that asks a server. Raises Failed."""
     name = Path(words[0]).name
     try:
         result = subprocess.run(

@@ -1,4 +1,4 @@
-"""What is measured: the rows of the table, and servers, which are built here."""
+"""The rows of the table, and the servers that are measured, which are built here."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Load:
 
     @property
     def one_client(self) -> bool:
-        """Whether a server can answer that serves one client after the other."""
+        """Returns true if a server that serves one client after the other can answer."""
         return self.connections + self.idle == 1
 
 

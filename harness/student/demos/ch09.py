@@ -38,8 +38,8 @@ def show() -> None:
 
 
 def _pace(server: Shown, clients: int) -> tuple[float, float]:
-    """What the server does in a second while `clients` send without a pause: messages that it
-    answers, and seconds of CPU."""
+    """Lets `clients` send without a pause. Returns the messages that the server answers in a
+    second, and the seconds of CPU time that it uses meanwhile."""
     with Client(server.address, Conversation()) as observer, greedy(server, MESSAGE, clients):
         time.sleep(WARM_SECONDS)
         start, count, cpu = time.monotonic(), _sent(observer), server.process.cpu_seconds()
