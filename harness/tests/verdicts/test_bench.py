@@ -11,6 +11,7 @@ from contextlib import suppress
 import pytest
 
 from harness.client import length_framing
+from harness.lab.chapters import find
 from harness.student.bench import command as bench, measure, plot, subjects, table
 from harness.student.bench.measure import Cell, Failed, Figures, Place
 from harness.student.bench.subjects import LIMIT, PEER, ROWS, SOLUTION, Subject
@@ -52,6 +53,8 @@ def test_the_load_generator_counts_what_comes_back_and_finds_what_is_wrong():
 def test_a_server_is_measured():
     measuring = measure.Bench(subjects.load_generator(), bench.places_of("1")[0])
     assert measure.run(measuring, subjects.limit(), ROWS[0].load).value(ROWS[0]) > 0
+    servers = [subjects.of_binary("", SOLUTION, find(number), "x") for number in ("08", "09")]
+    assert ["--threads" in one.command for one in servers] == [False, True]
 
 
 @pytest.mark.parametrize("wrong", (None, (0, "yours", "a"), (0, "limit", "b"), (1, "limit", "b")))
