@@ -18,7 +18,7 @@ from harness.server.waiting.wait import Patience, wait_until
 # A server that lets one client in as `c`, and then does CODE.
 PROGRAM = """
 import ctypes, os, select, signal, socket, struct, threading, time
-os.closerange(3, 64)  # Python 3.14 has a file of its own open
+os.closerange(3, 64)  # whatever Python itself has opened
 s = socket.create_server(("127.0.0.1", 0))
 print("listening on 127.0.0.1:%d" % s.getsockname()[1], flush=True)
 c = s.accept()[0]
