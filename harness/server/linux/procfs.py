@@ -307,8 +307,11 @@ def descriptors(pid: int) -> list[tuple[str, str]]:
 
 
 def hides(pid: int) -> bool:
-    """Whether only root may see the descriptors and the memory map of this process."""
-    return os.path.exists(f"/proc/{pid}") and not os.access(f"/proc/{pid}/fd", os.R_OK)
+    """Returns true if only root may see the descriptors and the memory map of this process. A
+    process that is ending has given up its memory already, and hides nothing."""
+    if os.access(f"/proc/{pid}/fd", os.R_OK):
+        return False
+    return read(f"/proc/{pid}/statm")[:2] not in (b"", b"0 ")
 
 
 def maps_file(pid: int, path: str) -> bool:

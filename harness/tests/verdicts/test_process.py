@@ -162,3 +162,10 @@ def test_it_dies_with_the_grader(tmp_path):
     pid = int(done.stdout)
     assert wait_until(lambda: procfs.thread_states(pid) <= set("ZX"), 60)
     os.waitpid(pid, 0)  # an orphan: now ours
+
+
+def test_a_process_that_has_ended_hides_nothing(monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as for anybody but root
+    with subprocess.Popen("true") as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        assert (procfs.hides(ended.pid), procfs.hides(os.getpid())) == (False, True)
