@@ -141,7 +141,6 @@ def test_numbers_for_names(tmp_path):
 
 
 def test_late_days(tmp_path):
-    """Of 62.5 points."""
     times = ("2030-03-22 23:59", "2030-03-25 23:59", "2030-03-26 00:00", "2031-01-01 00:00", "")
     scores = tmp_path / "scores.csv"
     rows = "".join(f"'=a{number},62.5,{time}\n" for number, time in enumerate(times))
