@@ -90,8 +90,8 @@ def busy_cores(count: int) -> Iterator[None]:
 
 
 def grade(chapter: Chapter, number: int, arguments: list[str]) -> tuple[int, list[str]]:
-    """Grades once. Returns the exit status, and a line for each test that did not pass. Keeps the
-    text of such a grade."""
+    """Grades a chapter once, and keeps the output if a test did not pass. Returns the exit status,
+    and a line for each such test."""
     results, text = KEPT / f"{chapter.number}.json", KEPT / f"{chapter.number}-{number:03}.txt"
     results.unlink(missing_ok=True)
     command = [sys.executable, "-m", "harness", "grade", "--verbose"]

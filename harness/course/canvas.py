@@ -156,7 +156,7 @@ def _positive(cell: str, title: str) -> float:
 
 
 def _is_student(row: dict[str, str]) -> bool:
-    """Returns true if it has an ID; if there is no column for any, if it has a name."""
+    """Returns true if the row has an ID, or a name where the gradebook has no column of IDs."""
     if any(key in row for key in IDS):
         return any(row.get(key) for key in IDS)
     return next(iter(row.values())) not in ("", POSSIBLE)

@@ -1,7 +1,7 @@
 """make fuzz: malformed messages for the reader, for a given time, until one goes wrong.
 
 libFuzzer chooses the messages where clang has it: it observes which lines a message reaches.
-Messages that have reached something new are kept in build/fuzz, and the next run goes on from
+Messages that have reached new code are kept in build/fuzz, and the next run goes on from
 there. Without it, the messages are random.
 
 Exit status: 0 no message goes wrong, 1 a message goes wrong, 2 not judged or wrong usage.

@@ -85,7 +85,7 @@ static void readiness(void)
     readiness_without_a_wait();
 }
 
-/* Ends of a wait, and with what it ends: of one for input, and of one for nothing */
+/* How a wait ends, and its result: a wait for input, and a wait for no event */
 
 /* A coroutine that perhaps has read before: then its first try is over. */
 static void begin_waiting(struct party *p, enum does does, bool after_a_read, int timeout_ms)

@@ -45,7 +45,7 @@ class Job:
 
     @property
     def fault(self) -> str:
-        """A line for a process that has left no result."""
+        """Returns a line that says why the process has left no result."""
         status = f"(status {self.process.returncode})"
         return f"its process left no result {status}; see {as_typed(self.log)}"
 
