@@ -33,6 +33,7 @@ from harness.claims.scenarios.many_clients import arrive_together
 from harness.client import length_framing
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import KIB, MIB
+from harness.server.spawn import LOCALHOST, free_port
 from harness.server.waiting.wait import wait_until
 
 LONG_STREAM, ROUNDS = 32 * MIB, 8  # bytes of frames, and in how many parts they are sent
@@ -73,16 +74,8 @@ VERBOSE = dict.fromkeys(("died-at-start", "not-listening"), "not-verbose")
 NEXT = dict.fromkeys(("silence", "connect-stuck", "connect-refused"), "server-stopped-accepting")
 
 
-LOCALHOST = "127.0.0.1"
 ANYWHERE = ("192.0.2.1", 9)  # of no machine, see RFC 5737
 REMEDY = "`sudo ip address add 127.0.0.2/8 dev lo`"
-
-
-def free_port() -> int:
-    """A port that nobody listens on now, out of the kernel's way."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 # 01.1 listen
