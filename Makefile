@@ -30,7 +30,6 @@ export LAB_ID     = $(call given,ID)
 export LAB_GDB    = $(call given,GDB)
 export LAB_INPUT  = $(call given,INPUT)
 export LAB_SECONDS = $(call given,SECONDS)
-export LAB_RULES  = $(call given,RULES)
 export LAB_SUB    = $(call given,SUB)
 export LAB_JOBS   = $(call given,JOBS)
 export LAB_LIST   = $(call given,LIST)
@@ -57,7 +56,7 @@ export LAB_PYTHON = $(value PYTHON)
 python = exec sh harness/find-python.sh
 
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
-    RULES SUB JOBS LIST ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK SITE SERVE \
+    SUB JOBS LIST ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK SITE SERVE \
     SOLUTIONS REPO BASE PART ANSWERS TESTARGS RECORD PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))

@@ -18,7 +18,6 @@ NOTE = "HANDOUT.md"
 NOT_HANDED_OUT = {
     "solutions/": "the solved chapters",
     "docs/answers.md": "the answers to the questions of the handouts",
-    "docs/sweep.md": "mistakes that no test finds",
     "docs/working-on-the-lab.md": "how to change the lab, with pieces of solutions",
     "harness/authors/": "wrong servers, and what draws and checks",
     "harness/tests/": "the lab's own tests, with right and hostile servers",
