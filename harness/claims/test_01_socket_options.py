@@ -7,19 +7,13 @@ from __future__ import annotations
 
 import time
 
-from harness.claims.instruments.observe import is_quiescent, until_asleep, until_read
+from harness.claims.context.observe import is_quiescent, until_asleep, until_read
 from harness.claims.marker import claim
-from harness.claims.scenarios.exchanges import (
-    LONG_REPLY,
-    SMALL_WINDOW,
-    connect_narrow,
-    echo,
-    words,
-)
+from harness.claims.scenarios.exchanges import LONG_REPLY, SMALL_WINDOW, connect_narrow, echo, words
 from harness.claims.scenarios.sent_at_once import leaves_at_once
 from harness.client import length_framing
-from harness.lab.units import KIB
-from harness.server.waiting import time_outs
+from harness.submission.sizes import KIB
+from harness.waiting import time_outs
 
 # Bytes: what the kernel takes at once of a server, and much more than the client's kernel takes.
 LATE_BYTES = 100 * KIB

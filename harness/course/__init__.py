@@ -1,5 +1,3 @@
 """The commands of an instructor: what is handed out and comes back, a whole class, its points
 elsewhere, the site.
-
-Imports: failures, grading, lab, server, student.
 """

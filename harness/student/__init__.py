@@ -1,4 +1,2 @@
 """The commands of a student besides grade: run, watch, replay, trace, demo, fuzz, doctor, bench.
-
-Imports: claims, client, failures, grading, lab, server.
 """

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.authors.mutants.mutant import Mutant
-from harness.claims.stage import linking
-from harness.failures.hints import HINTS
-from harness.grading import scoring
-from harness.lab.chapters import CHAPTERS, ROOT, Chapter
-from harness.lab.target import setting
+from harness.feedback.hints import HINTS
+from harness.grade import scoring
+from harness.maintain.wrong_servers.wrong_server import WrongServer
+from harness.modules import linking
+from harness.submission.chapters import CHAPTERS, ROOT, Chapter
+from harness.submission.target import setting
 
 
 def slug(chapter: Chapter) -> str:
@@ -49,8 +49,10 @@ NO_WORKERS = ("--jobs", "0")
 
 FIXED, ROTATING, OF_CHANGED = 40, 80, 60  # wrong servers, of .7 s of CPU each
 STEPS_OF_CHANGED = 12
-_CHAPTER = re.compile(r"^(?:chapters|solutions)/(\d\d)-|^harness/claims/(?:.*/)?(?:test_)?(\d\d)_")
-
+_OF_CLAIMS = ("harness/claims/", "harness/modules/")
+_CHAPTER = re.compile(
+    rf"^(?:chapters|solutions)/(\d\d)-|^(?:{'|'.join(_OF_CLAIMS)})(?:.*/)?(?:test_)?(\d\d)_"
+)
 
 _FILES = _git("diff", "--name-only", "main", "--").splitlines()  # that have changed
 
@@ -65,9 +67,9 @@ CHANGED = _changed()
 
 
 def _parts_of_claims() -> set[str]:
-    """The names, without .c or .py, of changed files below harness/claims and of the programs that
+    """The names, without .c or .py, of changed files of the claims, and of the programs that
     include one of them."""
-    found = {Path(name).stem for name in _FILES if name.startswith("harness/claims/")}
+    found = {Path(name).stem for name in _FILES if name.startswith(_OF_CLAIMS)}
     programs = {path.stem: path.read_text() for path in linking.PROGRAMS.glob("*.[ch]")}
     while found:
         using = re.compile(rf'^#include "({"|".join(found)})\.h"', re.M)
@@ -124,7 +126,7 @@ def drawn_claims(
     return ["--only", ",".join(drawn)]
 
 
-def wrong_servers(catalogue: Sequence[Mutant]) -> set[str]:
+def wrong_servers(catalogue: Sequence[WrongServer]) -> set[str]:
     """The ids of those that are judged without FULL=1: FIXED, which are always the same, ROTATING,
     and OF_CHANGED, for the claims that a change touches and then for its chapters."""
     fixed = _of_each_heading(catalogue)[:FIXED]
@@ -139,9 +141,9 @@ def wrong_servers(catalogue: Sequence[Mutant]) -> set[str]:
     return {one.id for one in (*fixed, *rotating, *changed[:OF_CHANGED])}
 
 
-def _of_each_heading(catalogue: Iterable[Mutant]) -> list[Mutant]:
+def _of_each_heading(catalogue: Iterable[WrongServer]) -> list[WrongServer]:
     """For each heading of hints, the first wrong server and the last one."""
-    headings: dict[str, list[Mutant]] = {}
+    headings: dict[str, list[WrongServer]] = {}
     for one in catalogue:
         if one.hint in HINTS:
             headings.setdefault(HINTS[one.hint].anchor, []).append(one)

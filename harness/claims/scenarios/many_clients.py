@@ -15,9 +15,9 @@ from pathlib import Path
 
 from harness.client import length_framing
 from harness.client.stream import Stream
-from harness.failures.failure import Failure, NotJudged, TooBusy
-from harness.server.waiting import sockdiag
-from harness.server.waiting.wait import LOOK_SECONDS, Deadline
+from harness.feedback.failure import Failure, NotJudged, TooBusy
+from harness.waiting import sockdiag
+from harness.waiting.wait import LOOK_SECONDS, Deadline
 
 MOMENT_SECONDS = 0.5  # for what is under way when a backlog is full
 LONGEST_BACKLOG = Path("/proc/sys/net/core/somaxconn")  # what the kernel cuts a backlog down to

@@ -12,8 +12,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.failures.conversation import GRADER, counted
-from harness.server.shim import layout
+from harness.feedback.conversation import GRADER, counted
+from harness.waiting import shared
 
 SHOWN_BYTES = 64  # of what moved
 HEADER_BYTES = 4  # of a frame
@@ -27,13 +27,13 @@ WAITS = {"poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epo
 ACCEPTS = {"accept", "accept4"}
 OWN_OUTPUTS = {0, 1, 2}  # the server's standard input, output and error
 REPORTED = {  # by waits
-    layout.IN: "input",
-    layout.OUT: "output",
-    layout.URGENT: "urgent data",
-    layout.END: "end of input",
-    layout.ERROR: "an error",
-    layout.HANGUP: "a hang-up",
-    layout.CLOSED: "a closed descriptor",
+    shared.IN: "input",
+    shared.OUT: "output",
+    shared.URGENT: "urgent data",
+    shared.END: "end of input",
+    shared.ERROR: "an error",
+    shared.HANGUP: "a hang-up",
+    shared.CLOSED: "a closed descriptor",
 }
 PLACES = "to be read", "that the server has read but not sent back", "on their way to the client"
 
@@ -172,7 +172,7 @@ class _OwnClock:
         return self._since[bisect_right(self._at, seconds)]
 
 
-def _again(last: deque[Event | None], entry: layout.Entry) -> Iterator[Event]:
+def _again(last: deque[Event | None], entry: shared.Entry) -> Iterator[Event]:
     """The events of a round that came again, each for all its times; and then, of a round that was
     broken off, those that moved bytes. `last`: what the last entries of this thread were, None for
     no event."""
@@ -198,9 +198,9 @@ class _Reader:
         self._seen, self._moves = seen, seen["moves"]
         self._clock = _OwnClock(self._moves)
         self._server = (seen["servers"] or [{"calls": [], "under_way": None}])[-1]
-        self._calls = [layout.Entry(*call) for call in self._server["calls"]]
+        self._calls = [shared.Entry(*call) for call in self._server["calls"]]
         under_way = self._server["under_way"]
-        self._under_way = layout.UnderWay(*under_way) if under_way else None
+        self._under_way = shared.UnderWay(*under_way) if under_way else None
         self._lost = 0  # calls that are not known
         self._since = self._moves[0]["at_ns"] if self._moves else 0  # the first step
         self._threads: dict[int, int] = {}  # their numbers, by their ids
@@ -290,7 +290,7 @@ class _Reader:
                 self._lost += call.number - last - 1
                 rounds.clear()  # what is missing may be a part of them
             last = call.number
-            mine = rounds.setdefault(call.thread, deque(maxlen=layout.LONGEST_ROUND))
+            mine = rounds.setdefault(call.thread, deque(maxlen=shared.LONGEST_ROUND))
             if call.repeated:
                 yield from _again(mine, call)
                 continue
@@ -304,7 +304,7 @@ class _Reader:
             mine.append(event)
             yield event
 
-    def _event(self, call: layout.Entry) -> Event:
+    def _event(self, call: shared.Entry) -> Event:
         # Output has its place where it begins, all else where it ends: so nothing seems to arrive
         # before it was sent.
         at = call.start_ns + (0 if call.function in OUTPUTS else call.took_ns)
@@ -322,7 +322,7 @@ class _Reader:
             thread=self._threads[call.thread] if len(self._threads) > 1 else 0,
         )
 
-    def _ready(self, call: layout.Entry) -> Ready:
+    def _ready(self, call: shared.Entry) -> Ready:
         lane = self._lane_of(call.connection)
         interest = _words(call.size)
         name = "the listener" if call.fd in self._listeners else f"descriptor {call.fd}"
@@ -376,7 +376,7 @@ class _Reader:
                 states.setdefault(state, []).append(lane.name)
         return said + [f"{names(found)}: {state}" for state, found in states.items()]
 
-    def _where(self, call: layout.UnderWay, seconds: float) -> str:
+    def _where(self, call: shared.UnderWay, seconds: float) -> str:
         """The call in which the server has been for so long."""
         accepted = [c for c in self._calls if c.function in ACCEPTS and c.result == call.fd >= 0]
         lanes = [self._lanes[self._lane_of(one.connection)] for one in accepted]

@@ -7,18 +7,18 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from harness.__main__ import COMMANDS
-from harness.authors.pictures import command as pictures
-from harness.failures.hints import HINTS, PAGE
-from harness.grading import scoring
-from harness.lab import sources
-from harness.lab.chapters import CHAPTERS, ROOT, find
+from harness.commands import COMMANDS
+from harness.feedback.hints import HINTS, PAGE
+from harness.grade import scoring
+from harness.maintain.pictures import command as pictures
+from harness.submission import sources
+from harness.submission.chapters import CHAPTERS, ROOT, find
 from harness.tests.tree import documents
 from harness.tests.tree.documents import CODE_LINE, CODE_SPAN, LINK, name, read
 
 MAKEFILE = read(ROOT / "Makefile")
 COMMAND = re.compile(r"^(?:\$ )?make((?: [^\s#]+)*)")  # two spaces stand before a comment
-HARNESS = re.compile(r"-m harness (\w+)")
+HARNESS = re.compile(r"-m harness ([\w-]+)")
 SELECTION = re.compile(r"make \w+ CH=(\d\d)\b.*? T=([\w.]+)")
 CLAIM_NAME = re.compile(r"\btest_\d\d_\w+\b(?!\.py)")
 FILE = re.compile(r"(?<![\w/.~-])(?:harness|docs|chapters|solutions)/[\w./-]*\w(?![\w*{<N])")

@@ -1,34 +1,29 @@
-"""Imports of harness/ run one way, as the docstring of each package says."""
+"""The rooms of harness/ are those of its README, and import only from the rooms above them."""
 
 from __future__ import annotations
 
 import ast
 import re
-from graphlib import TopologicalSorter
 
-from harness.lab.chapters import ROOT
+from harness.submission.chapters import ROOT
 
 HARNESS = ROOT / "harness"
-PACKAGES = {path.name for path in HARNESS.iterdir() if path.is_dir()} - {"__pycache__"}
-SAID = re.compile(r"^Imports: (.*?)\.\Z", re.M | re.S)
+ROOMS = re.findall(r"^\| `(\w+)/` \|", (HARNESS / "README.md").read_text(), re.M)
 
 
-def imported(name: str) -> set[str]:
-    """The packages that a package imports something from."""
-    trees = [ast.parse(path.read_text()) for path in (HARNESS / name).rglob("*.py")]
+def imported(room: str) -> set[str]:
+    """The rooms that a room imports something from."""
+    trees = [ast.parse(path.read_text()) for path in (HARNESS / room).rglob("*.py")]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     froms = [one for one in nodes if isinstance(one, ast.ImportFrom)]
     found = [f"{one.module}.{alias.name}" for one in froms for alias in one.names]
     found += [alias.name for one in nodes if isinstance(one, ast.Import) for alias in one.names]
-    return {one.split(".")[1] for one in found if one.startswith("harness.")} & PACKAGES - {name}
+    return {one.split(".")[1] for one in found if one.startswith("harness.")} & {*ROOMS}
 
 
-def test_imports_run_one_way():
-    imports = {name: imported(name) for name in PACKAGES}
-    for name in PACKAGES:
-        text = ast.get_docstring(ast.parse((HARNESS / name / "__init__.py").read_text()))
-        said = SAID.search(text)[1]
-        allowed = PACKAGES if said == "everything" else set(re.split(r",\s+", said))
-        more = imports[name] - allowed
-        assert not more, f"harness/{name} imports {more}, and its __init__.py does not say so"
-    TopologicalSorter(imports).prepare()  # or CycleError
+def test_imports_run_up():
+    there = {path.name for path in HARNESS.iterdir() if path.is_dir()} - {"__pycache__"}
+    assert there == {*ROOMS}, "harness/README.md has a line for each directory"
+    for place, room in enumerate(ROOMS):
+        below = imported(room) & {*ROOMS[place + 1 :]}
+        assert not below, f"harness/{room} imports {below}, which the README has below it"

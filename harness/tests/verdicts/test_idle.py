@@ -9,11 +9,11 @@ import time
 import pytest
 
 from harness.client.client import Client
-from harness.failures.conversation import Conversation
+from harness.feedback.conversation import Conversation
+from harness.server.preload import shim_library
 from harness.server.process import ServerProcess
-from harness.server.shim import shim_library
-from harness.server.waiting import asleep, idle
-from harness.server.waiting.wait import Patience, wait_until
+from harness.waiting import asleep, idle
+from harness.waiting.wait import Patience, wait_until
 
 # A server that lets one client in as `c`, and then does CODE.
 PROGRAM = """

@@ -2,13 +2,13 @@
 
 import json
 
-from harness.server.shim import layout
+from harness.waiting import shared
 from harness.student.trace import page, rows, timeline
 from harness.tests import golden
 
 MS = 1_000_000  # nanoseconds
 EVIL = "</script>"  # one of the clients sends this, and a page must not end there
-USUAL = dict.fromkeys(layout.Entry._fields, 0) | {"thread": 1, "fd": 5, "number": 1}
+USUAL = dict.fromkeys(shared.Entry._fields, 0) | {"thread": 1, "fd": 5, "number": 1}
 
 
 def record(moves, calls, under_way, waits):
@@ -18,7 +18,7 @@ def record(moves, calls, under_way, waits):
         data = {"port": 0, "data": "", "size": len(one.get("data", "")) // 2}
         one |= {"at_ns": one["ms"] * MS, "step": 1} | data | one
     calls = [USUAL | {"start_ns": one.pop("ms") * MS} | one for one in calls]
-    server = {"calls": [list(layout.Entry(**one)) for one in calls], "under_way": under_way}
+    server = {"calls": [list(shared.Entry(**one)) for one in calls], "under_way": under_way}
     server |= {"waits": waits, "at_ns": 5_000 * MS, "fate": f"killed by {EVIL}"}
     steps = [{"number": n, "who": "A", "text": "waits", "failed": n == 1} for n in (1, 2)]
     return {"steps": steps, "moves": moves, "servers": [server, server]}

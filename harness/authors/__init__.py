@@ -1,4 +1,0 @@
-"""Tools for people who change the lab: wrong servers, repeated grades, pictures.
-
-Imports: everything.
-"""

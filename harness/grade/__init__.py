@@ -1,0 +1,3 @@
+"""From claims to points: loads claims, runs them in a separate pytest, and reports as text and
+JSON.
+"""

@@ -1,0 +1,2 @@
+"""Tools for people who change the lab: wrong servers, repeated grades, pictures.
+"""

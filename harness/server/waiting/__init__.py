@@ -1,1 +1,0 @@
-"""How long the harness waits for a server, whether anything can still happen."""
