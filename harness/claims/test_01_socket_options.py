@@ -13,7 +13,7 @@ from harness.claims.scenarios.exchanges import LONG_REPLY, SMALL_WINDOW, connect
 from harness.claims.scenarios.sent_at_once import leaves_at_once
 from harness.client import length_framing
 from harness.submission.sizes import KIB
-from harness.waiting import time_outs
+from harness.waiting import sockets
 
 # Bytes: what the kernel takes at once of a server, and much more than the client's kernel takes.
 LATE_BYTES = 100 * KIB
@@ -91,7 +91,7 @@ def test_01_slow_clients_are_kept(launch, rng):
     reader.send_frame(long)
     for client in (sender, reader):
         until_read(client)
-    longest = max(time_outs.longest(server.process.pid) for server in servers)
+    longest = max(sockets.longest_time_out(server.process.pid) for server in servers)
     seconds = min(TIMES * longest + MORE, LONGEST_PAUSE) if longest else PAUSE
     if not all(map(is_quiescent, servers)):  # else nothing can happen, however long they wait
         sender.conversation.note("the grader", f"lets both clients do nothing for {seconds:g} s")

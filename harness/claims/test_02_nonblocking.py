@@ -31,7 +31,7 @@ from harness.client import length_framing
 from harness.client.expected_replies import Replies
 from harness.feedback.failure import Failure
 from harness.submission.sizes import KIB, MIB
-from harness.waiting.syscalls import sleeps_in_close
+from harness.waiting.threads import sleeps_in_close
 from harness.waiting.wait import wait_until
 
 # Of a processor. A sweep that sleeps a millisecond each time takes 2 %. One that never sleeps

@@ -27,7 +27,7 @@ from harness.client.messages import ECHO, MESSAGES, OK, SUM, i64, reply, request
 from harness.feedback.conversation import counted
 from harness.feedback.failure import Failure
 from harness.submission.sizes import MIB
-from harness.waiting.arrivals import first_stamp, taken_before, want_stamps
+from harness.waiting.sockets import first_stamp, taken_before, want_stamps
 from harness.waiting.wait import wait_until
 
 if TYPE_CHECKING:

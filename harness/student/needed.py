@@ -22,7 +22,7 @@ from harness.server import build, limits, preload
 from harness.server.linux import cgroup, landlock, network, prctl, ring
 from harness.submission.chapters import ROOT
 from harness.submission.sizes import MIB
-from harness.waiting import procfs, sockdiag
+from harness.waiting import procfs, sockets
 
 SECONDS = 60  # for a program of two lines, on a busy machine
 DISK_BYTES = 1024 * MIB  # for what is built, and what servers write
@@ -113,8 +113,8 @@ def queues() -> str:
     try:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             with socket.create_connection(listener.getsockname()) as client:
-                sockdiag.queues(client.getsockname(), client.getpeername())
-    except sockdiag.Unavailable as error:
+                sockets.queues(client.getsockname(), client.getpeername())
+    except sockets.Unavailable as error:
         return f"the kernel does not report which bytes wait in a socket: {error}"
     except OSError as error:
         return f"no connection can be made: {error.strerror}"

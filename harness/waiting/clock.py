@@ -19,7 +19,7 @@ from typing import NamedTuple
 from harness.feedback.failure import NotJudged
 from harness.waiting import procfs
 from harness.waiting.shared import NO_DUE, Mode, Shim, Timer, Waiter
-from harness.waiting.syscalls import catches_alarm, has_timerfd, is_limited, sleeps_for_ever
+from harness.waiting.threads import catches_alarm, has_timerfd, is_limited, sleeps_for_ever
 from harness.waiting.wait import Activity, wait_until
 
 MS = 1_000_000  # ns

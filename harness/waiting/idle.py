@@ -7,17 +7,24 @@ server is called quiescent.
 
 from __future__ import annotations
 
+import ctypes
 import math
+import platform
 import time
 from collections.abc import Callable
 
-from harness.waiting import procfs, sockdiag, time_outs
-from harness.waiting.barrier import finish_deliveries
-from harness.waiting.delivery import is_delivering, is_owed
-from harness.waiting.syscalls import catches_alarm, has_timerfd, sleeps_for_ever
+from harness.waiting import procfs, sockets
+from harness.waiting.sockets import is_delivering, is_owed, longest_time_out
+from harness.waiting.threads import catches_alarm, has_timerfd, sleeps_for_ever
 
 LOOK_SECONDS = 0.01  # between two looks, at least
 DECIDED_SECONDS = 0.1  # of a wait, after which a server has shown by which clock it goes
+
+_MEMBARRIER = {"x86_64": 324, "aarch64": 283}.get(platform.machine())
+_GLOBAL = 1  # MEMBARRIER_CMD_GLOBAL of linux/membarrier.h
+_PAUSE_SECONDS = 0.3  # where the kernel refuses
+
+_libc = ctypes.CDLL(None, use_errno=True)
 
 _ENDED = "ended"  # what _rest() says of a server that has
 
@@ -73,7 +80,7 @@ class Quiescence:
         """Whether the kernel has bytes for a client that waits for them."""
         try:
             return any(map(is_owed, self._clients()))
-        except sockdiag.Unavailable:
+        except sockets.Unavailable:
             return False
 
     def _decide_clocks(self) -> None:
@@ -108,7 +115,7 @@ class Quiescence:
             return True
         try:
             return any(map(is_delivering, self._clients()))
-        except sockdiag.Unavailable:
+        except sockets.Unavailable:
             return True
 
 
@@ -138,7 +145,7 @@ def _may_wake_up(process) -> bool:
         return process.has_unheard_output()
     stands = process.clock is not None and process.clock.stands
     timer = not stands and _has_timer(process)
-    return timer or any(map(time_outs.longest, process.pids())) or process.has_unheard_output()
+    return timer or any(map(longest_time_out, process.pids())) or process.has_unheard_output()
 
 
 def _has_timer(process) -> bool:
@@ -146,3 +153,16 @@ def _has_timer(process) -> bool:
     pids = process.pids()
     signals = process.shim.kernel_timers() if process.shim else any(map(catches_alarm, pids))
     return bool(signals) or any(map(has_timerfd, pids))
+
+
+def finish_deliveries() -> None:
+    """Returns when every packet whose delivery had begun is delivered, and the thread that waits
+    for it has been woken. Takes about 10 ms.
+
+    A processor delivers packets with its softirqs disabled, and the call returns only after each
+    processor has left such code (an RCU grace period). So not even a virtual processor that its
+    host has stopped in the middle of a delivery is missed. Where the kernel refuses the call, as
+    with nohz_full, a pause has to do.
+    """
+    if _MEMBARRIER is None or _libc.syscall(_MEMBARRIER, _GLOBAL, 0, 0) != 0:
+        time.sleep(_PAUSE_SECONDS)

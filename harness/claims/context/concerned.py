@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from harness.claims.context import locks
 from harness.claims.context.observe import never_waits, waits_for_readiness
 from harness.client.client import Client
-from harness.waiting import asleep, procfs
-from harness.waiting.delivery import has_unread, is_in_backlog
+from harness.waiting import procfs, threads
+from harness.waiting.sockets import has_unread, is_in_backlog
 
 if TYPE_CHECKING:
     from harness.claims.context.stage import Server, Stage
@@ -35,7 +35,7 @@ class Concerned:
     def waits_for(self) -> str:
         """ ", and ..." if it is asleep: what for."""
         runs = self._pid is not None
-        text = asleep.told(self._server.process, self._server.clients) if runs else ""
+        text = threads.told(self._server.process, self._server.clients) if runs else ""
         return f", and {text}" if text else ""
 
     def locked(self) -> str:
@@ -47,7 +47,7 @@ class Concerned:
 
     def not_accepted(self) -> str:
         """ "; it has not accepted ...": its clients."""
-        return asleep.not_accepted(self._server.clients) if self._pid else ""
+        return threads.not_accepted(self._server.clients) if self._pid else ""
 
     def at_rest(self) -> bool:
         """Whether no thread of it runs, or wants to: it sleeps, or has ended."""
@@ -75,7 +75,7 @@ class Concerned:
         if self._pid is None or not self._failed():
             return False
         accepted = filterfalse(is_in_backlog, self._failed())
-        name = asleep.blocked_by(self._server.process, self._server.clients)
+        name = threads.blocked_by(self._server.process, self._server.clients)
         return bool(name) and name not in [client.name for client in accepted]
 
     @property

@@ -10,8 +10,8 @@ import time
 from collections.abc import Collection
 from pathlib import PurePath
 
-from harness.waiting import asleep, procfs
-from harness.waiting.syscalls import CALLS
+from harness.waiting import procfs, threads
+from harness.waiting.threads import CALLS
 
 SECONDS = 20  # until gdb has read the symbols and told
 STILL_SECONDS = 0.1  # in the same call: then it does not only take its turn
@@ -76,7 +76,7 @@ def _place(stack: str, sources: Collection[str]) -> str:
 
 
 def _owner(pid: int, thread: int, lock: int) -> str:
-    data = asleep.memory(pid, lock + _OWNER_OFFSET, 4)
+    data = threads.memory(pid, lock + _OWNER_OFFSET, 4)
     owner = struct.unpack("=i", data)[0] if len(data) == 4 else 0
     if not owner:
         return ""

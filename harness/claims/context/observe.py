@@ -17,7 +17,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from harness.feedback.failure import NotJudged
-from harness.waiting import asleep, procfs, sockdiag
+from harness.waiting import procfs, sockets, threads
 from harness.waiting.idle import Quiescence
 from harness.waiting.wait import SECONDS, SHORT_SECONDS, Patience, wait_until
 
@@ -58,8 +58,8 @@ def unread_bytes(client) -> int | None:
         return None
     here, there = ends
     try:
-        found = sockdiag.queues(there, here)
-    except sockdiag.Unavailable:
+        found = sockets.queues(there, here)
+    except sockets.Unavailable:
         return _unread_in_tables(there[1], here[1])
     return found.unread if found else None
 
@@ -76,8 +76,8 @@ def written_bytes(client) -> int | None:
     does not tell."""
     ends = _ends(client)
     try:
-        found = sockdiag.sending(*reversed(ends)) if ends else None
-    except sockdiag.Unavailable:
+        found = sockets.sending(*reversed(ends)) if ends else None
+    except sockets.Unavailable:
         return None
     return found.acknowledged + found.unacknowledged if found else None
 
@@ -92,8 +92,8 @@ def kernel_tells(client) -> bool:
     ends = _ends(client)
     try:
         if ends is not None:
-            sockdiag.queues(*ends)
-    except sockdiag.Unavailable:
+            sockets.queues(*ends)
+    except sockets.Unavailable:
         return False
     return True
 
@@ -105,8 +105,8 @@ def held_bytes(client, owed: int) -> int | None:
     if ends is None:
         return None
     try:
-        found = sockdiag.queues(*ends), sockdiag.queues(*reversed(ends))
-    except sockdiag.Unavailable:
+        found = sockets.queues(*ends), sockets.queues(*reversed(ends))
+    except sockets.Unavailable:
         return None
     return owed - sum(map(sum, found)) if all(found) else None
 
@@ -116,26 +116,26 @@ def awaits_input(server, client) -> bool | None:
     does not tell."""
     ends = _ends(client)
     try:
-        end = sockdiag.end(*reversed(ends)) if ends else None
-    except sockdiag.Unavailable:
+        end = sockets.end(*reversed(ends)) if ends else None
+    except sockets.Unavailable:
         return None
     pid = server.process.pid
     target = f"socket:[{end.inode}]" if end else ""
     numbers = {int(fd) for fd, found in procfs.descriptors(pid) if found == target}
-    threads = asleep.threads(pid)
-    if not numbers or not threads:
+    asleep = threads.sleeping(pid)
+    if not numbers or not asleep:
         return None
-    wanted = [one.watched.get(fd, "nothing") for one in threads for fd in numbers]
+    wanted = [one.watched.get(fd, "nothing") for one in asleep for fd in numbers]
     return any("POLLIN" in what or "readable" in what or not what for what in wanted)
 
 
-def sending(client) -> sockdiag.Sending | None:
+def sending(client) -> sockets.Sending | None:
     """How far the server's kernel has sent what the server has written to this client; None when
     the connection is closed. Raises NotJudged."""
     ends = _ends(client)
     try:
-        return sockdiag.sending(*reversed(ends)) if ends else None
-    except sockdiag.Unavailable as error:
+        return sockets.sending(*reversed(ends)) if ends else None
+    except sockets.Unavailable as error:
         raise NotJudged(f"the kernel does not report what a socket has sent: {error}") from None
 
 

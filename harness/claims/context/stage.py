@@ -27,7 +27,7 @@ from harness.server.preload import Shim, alloc_library
 from harness.server.process import ServerProcess
 from harness.waiting import idle, procfs
 from harness.waiting.clock import Clock, Start
-from harness.waiting.delivery import all_arrived
+from harness.waiting.sockets import all_arrived
 from harness.waiting.wait import SECONDS, SEEN_SECONDS, Patience, wait_until
 
 SLOWED = 3.0  # times the patience, under valgrind

@@ -79,7 +79,7 @@ def _incomplete(client: Client, written: int, size: int) -> None:
 
 
 def _told(found, size: int) -> str:
-    """A sentence about the bytes that are held back. `found`: a sockdiag.Sending."""
+    """A sentence about the bytes that are held back. `found`: a sockets.Sending."""
     held = f"the server wrote the reply, and its kernel holds {found.unsent} of {size} bytes back"
     if found.in_flight:
         return f"{held} until the client has acknowledged the others"

@@ -17,7 +17,7 @@ from harness.feedback.conversation import counted
 from harness.feedback.failure import Failure
 from harness.server.preload import Group
 from harness.submission.sizes import KIB
-from harness.waiting.delivery import is_in_backlog
+from harness.waiting.sockets import is_in_backlog
 from harness.waiting.wait import Deadline
 
 MOST = 64 * KIB  # bytes asked of one recv

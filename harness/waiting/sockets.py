@@ -1,16 +1,23 @@
-"""Asks the kernel about one TCP connection of this machine, by sock_diag(7).
+"""What the kernel knows of a connection whose two ends are on this machine: what is on its way,
+what is not read, when something came.
 
-/proc/net/tcp has the same, but reading it takes a tenth of a second when ten thousand connections
-have just been closed.
+sock_diag(7) answers. /proc/net/tcp has the same, but reading it takes a tenth of a second when ten
+thousand connections have just been closed.
 """
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
+import os
 import socket
 import struct
 import termios
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+from weakref import WeakSet
+
+from harness.waiting import procfs
 
 # linux/netlink.h, linux/sock_diag.h, linux/inet_diag.h
 _SOCK_DIAG = 4  # the netlink protocol
@@ -213,3 +220,186 @@ def _ask(message: bytes) -> bytes | None:
     if number == 2:  # ENOENT
         return None
     raise Unavailable(f"error {number}")
+
+
+# What is between a client and the server, with the kernel, on its way to one of them
+
+_ended: WeakSet = WeakSet()  # clients that have closed, and the server has heard of it
+
+
+def all_arrived(clients: list) -> bool:
+    """Whether each of these clients has_arrived(). True where the kernel does not tell."""
+    try:
+        return all(map(has_arrived, clients))
+    except Unavailable:
+        return True
+
+
+def has_arrived(client) -> bool:
+    """Whether the kernel has delivered to the server all that this client has sent so far, and its
+    end, as far as the server's socket has space. Raises Unavailable."""
+    if client in _ended:
+        return True
+    if not client.closed:
+        if acknowledged(client.fileno()):  # as a rule: there are thousands of these looks
+            return True
+        with socket.socket(fileno=os.dup(client.fileno())) as ours:
+            return arrived(ours)
+    here, there = client.ends
+    theirs = end(there, here)
+    if theirs is None or theirs.has_heard_of_the_end:
+        _ended.add(client)
+        return True
+    ours_left = end(here, there)
+    return ours_left is not None and ours_left.finds_no_space
+
+
+def is_in_backlog(client) -> bool:
+    """Whether the server has not accepted this client yet. False where the kernel does not tell."""
+    theirs = _end_of_server(client)
+    return theirs is not None and theirs.is_in_backlog
+
+
+def has_unread(client) -> bool:
+    """Whether bytes of this client have come to the server's kernel, and the server has not read
+    them. False where the kernel does not tell."""
+    theirs = _end_of_server(client)
+    return theirs is not None and theirs.unread > 0
+
+
+def _end_of_server(client) -> End | None:
+    try:
+        return None if client.closed else end(*reversed(client.ends))
+    except Unavailable:
+        return None
+
+
+def is_owed(client) -> bool:
+    """Whether the kernel has bytes of the server for this client, which has read all that came.
+    Raises Unavailable.
+
+    So it is for long where a small receive buffer was full: what did not fit is sent again, each
+    time after twice the time.
+    """
+    if client.closed or client.drops:
+        return False
+    here, there = client.ends
+    ours, theirs = end(here, there), end(there, here)
+    return bool(ours and theirs) and ours.unread == 0 and theirs.unsent > 0
+
+
+def is_delivering(client) -> bool:
+    """Whether the kernel still has something for this client, or from it for a server that has
+    nothing else to read. Raises Unavailable."""
+    if client.closed:
+        return not has_arrived(client)
+    here, there = client.ends
+    ours, theirs = end(here, there), end(there, here)
+    if theirs is None:
+        return ours is not None and ours.asks and not accepts_no_more(there, here)
+    waits_for_us = client.drops or ours is not None and ours.unread > 0 and theirs.finds_no_space
+    if theirs.begins or theirs.unsent > 0 and not waits_for_us:
+        return True
+    return not (theirs.unread or has_arrived(client))
+
+
+# When something came for a client: the kernel stamps each segment, see SO_TIMESTAMP in socket(7)
+#
+# On this machine a segment arrives while the server sends it. So the order of the stamps is that in
+# which the server has sent, however late we look.
+
+_STAMPS = 35  # SO_TIMESTAMPNS of asm-generic/socket.h, which is also the type of the message
+_STAMP = struct.Struct("=qq")  # s, ns
+_PART_BYTES = 1024  # bytes of one read() get one stamp: that of the last segment
+
+
+class Connected(Protocol):
+    def fileno(self) -> int:
+        ...
+
+
+def want_stamps(client: Connected) -> None:
+    """From now on what comes is stamped. The kernel may begin a moment later."""
+    with _socket_of(client) as ours:
+        ours.setsockopt(socket.SOL_SOCKET, _STAMPS, 1)
+
+
+def first_stamp(client: Connected) -> int | None:
+    """The stamp of what can be read first, in ns; it is not taken. None: there is none."""
+    with _socket_of(client) as ours:
+        return _received(ours, 1, socket.MSG_PEEK)[1]
+
+
+def taken_before(client: Connected, stamp: int) -> int:
+    """Reads what has come. Returns how many bytes have come before this stamp, or fewer: where the
+    kernel has joined segments they have the stamp of the last one."""
+    before = 0
+    with _socket_of(client) as ours:
+        while True:
+            size, came = _received(ours, _PART_BYTES)
+            if not size or came is None or came >= stamp:
+                return before
+            before += size
+
+
+def _socket_of(client: Connected) -> socket.socket:
+    return socket.socket(fileno=os.dup(client.fileno()))
+
+
+def _received(ours: socket.socket, most: int, flags: int = 0) -> tuple[int, int | None]:
+    """How many bytes were read, and their stamp."""
+    try:
+        data, more, _, _ = ours.recvmsg(most, socket.CMSG_SPACE(_STAMP.size), flags)
+    except OSError:
+        return 0, None
+    for level, kind, found in more:
+        if (level, kind) == (socket.SOL_SOCKET, _STAMPS) and len(found) == _STAMP.size:
+            seconds, ns = _STAMP.unpack(found)
+            return len(data), seconds * 1_000_000_000 + ns
+    return len(data), None
+
+
+# The time-outs that a process has set on its sockets. The kernel tells them only to a process that
+# has the socket, so each is copied for a moment: pidfd_getfd(2).
+
+_PIDFD_GETFD = 438  # on all machines: asm-generic/unistd.h
+_TIMEVAL = struct.Struct("@ll")  # seconds, microseconds
+_BY_TIMEVAL = (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO)
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def longest_time_out(pid: int) -> float:
+    """The longest time-out in seconds; 0 if there is none, or the kernel does not tell."""
+    return max((seconds for sock in _copies(pid) for seconds in _time_outs(sock)), default=0.0)
+
+
+def _copies(pid: int) -> Iterator[socket.socket]:
+    """Copies of its sockets, each open until the next one is wanted."""
+    try:
+        process = os.pidfd_open(pid)
+    except OSError:
+        return
+    try:
+        for number, target in procfs.descriptors(pid):
+            copy = _copy(process, int(number)) if target.startswith("socket:") else -1
+            if copy >= 0:
+                with socket.socket(fileno=copy) as found:
+                    yield found
+    finally:
+        os.close(process)
+
+
+def _copy(process: int, number: int) -> int:
+    return _libc.syscall(_PIDFD_GETFD, process, number, 0)
+
+
+def _time_outs(sock: socket.socket) -> Iterator[float]:
+    """SO_RCVTIMEO and SO_SNDTIMEO in socket(7), TCP_USER_TIMEOUT in tcp(7)."""
+    try:
+        for option in _BY_TIMEVAL:
+            raw = sock.getsockopt(socket.SOL_SOCKET, option, _TIMEVAL.size)
+            seconds, microseconds = _TIMEVAL.unpack(raw)
+            yield seconds + microseconds / 1e6
+        yield sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) / 1000
+    except OSError:  # it is of another kind
+        pass
