@@ -354,7 +354,7 @@ OPTIONAL = (
 
 def descriptors(claims: list[Claim]) -> Instrument:
     """The number of descriptors that these claims need. A grade tries it in the same way, see
-    grading/plugin.py."""
+    grade/plugin.py."""
     most = max((claim.descriptors for claim in claims), default=0)
     return Instrument(
         "descriptors",

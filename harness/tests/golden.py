@@ -1,4 +1,4 @@
-"""Output that was found good by reading it, and is compared as a whole: golden/NAME.txt.
+"""Output that was found good by reading it, and is compared as a whole: golden/FILE.txt.
 
     make test RECORD=1 TESTARGS='-k name'    writes what these tests see now, to be read in a diff
 
@@ -8,6 +8,7 @@ What changes from run to run is replaced first: see plain().
 from __future__ import annotations
 
 import difflib
+import fcntl
 import os
 import re
 import sys
@@ -19,6 +20,7 @@ from harness.submission.chapters import ROOT
 
 DIRECTORY = Path(__file__).with_name("golden")
 RECORD = False  # set by conftest.py
+HEADING = "######## "  # begins a text in a file that has several
 HAPPENED = "  what happened"
 
 _CHANGES = (
@@ -37,25 +39,49 @@ _CHANGES = (
 def check(name: str, text: str, *places: Path, numbers: bool = True) -> None:
     """Fails if the text is not the recorded one; with --record, it is from now on.
 
-    `places`: directories of the test, which are written as PLACE, PLACE2 ... `numbers`: they are
-    the same in each run; else each is #.
+    `name`: "FILE", or "FILE/PART" for one of the texts in a file. `places`: directories of the
+    test, which are written as PLACE, PLACE2 ... `numbers`: they are the same in each run; else each
+    is #.
     """
     now = plain(text, *places)
     if not numbers:
         now = re.sub(r"\d+(,\d{3})*(\.\d+)?", "#", now)
-    file = DIRECTORY / f"{name}.txt"
     if RECORD:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(now)
+        _record(name, now)
         return
-    kept = file.read_text() if file.exists() else ""
-    if kept != now:
+    before = recorded(name) or ""
+    if before != now:
         lines = difflib.unified_diff(
-            kept.splitlines(), now.splitlines(), f"golden/{name}.txt", "now", lineterm=""
+            before.splitlines(), now.splitlines(), f"golden/{name}", "now", lineterm=""
         )
         asked = os.environ["PYTEST_CURRENT_TEST"].split("::")[-1].split("[")[0].split()[0]
         again = f"make test RECORD=1 TESTARGS='-k {asked}'"
         pytest.fail("\n".join([*lines, f"if that is better: {again}"]), pytrace=False)
+
+
+def recorded(name: str) -> str | None:
+    """The recorded text of this name; None if there is none."""
+    file, _, part = name.partition("/")
+    path = DIRECTORY / f"{file}.txt"
+    return _parts(path.read_text() if path.exists() else "").get(part)
+
+
+def _record(name: str, text: str) -> None:
+    """Writes the text into its file. Several tests may do so at the same time."""
+    file, _, part = name.partition("/")
+    with (DIRECTORY / f"{file}.txt").open("a+") as kept:
+        fcntl.flock(kept, fcntl.LOCK_EX)
+        kept.seek(0)
+        parts = {**_parts(kept.read()), part: text} if part else {"": text}
+        kept.truncate(0)
+        kept.writelines(f"{HEADING}{one}\n{parts[one]}" if one else text for one in sorted(parts))
+
+
+def _parts(text: str) -> dict[str, str]:
+    """The texts of a file by name; "" is what stands before the first heading."""
+    first, *others = re.split(rf"^{HEADING}(.*)\n", text, flags=re.M)
+    named = dict(zip(others[::2], others[1::2], strict=True))
+    return {"": first, **named} if first else named
 
 
 def plain(text: str, *places: Path) -> str:

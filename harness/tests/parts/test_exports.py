@@ -35,7 +35,7 @@ def grade(verdict: str, *tests: dict, output: str = "04-pipelining: some") -> di
     return found | {"tests": list(tests)}
 
 
-# As grading/results.py has it: no number, and nothing about a claim.
+# As grade/results.py has it: no number, and nothing about a claim.
 COMPILES = {"name": "The server compiles.", "score": 0, "max_score": 100, "status": "failed"}
 HALF = claim("passed", 62.5)
 BAD = grade("failed", HALF, claim("failed", 37.5, HOSTILE, "=h<i>"), output=HOSTILE)

@@ -1,4 +1,4 @@
-"""In place of grading/grade.py, for the tests of `make class`: does what the submission's main.c
+"""In place of grade/grade.py, for the tests of `make class`: does what the submission's main.c
 says, and notes each call in the file that EVENT_LOOP_LAB_CALLS names."""
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def test_the_demo_of_a_chapter(chapter, part):
     chance = r"[\d,]+( \+ [\d,]+)+( \+ \.\.\.)?|[\d,]+ reads|(?<=ERR unknown ).*"
     text = re.sub(chance, "#", result.stdout)
     text = text if chapter in SAME else re.sub(" +", " ", NUMBER.sub("#", text))
-    golden.check(f"demo-{chapter}{part and f'-part-{part}'}", text)
+    golden.check(f"demos/{chapter}{part and f'-part-{part}'}", text)
 
 
 def test_numbers_that_demos_show(monkeypatch):

@@ -76,10 +76,10 @@ def test_a_real_grade(autograder):
     theirs = autograder / "submission" / "chapters"
     submissions.submission(theirs / CHAPTER.slug, submissions.right(submissions.WRONG_BYTE))
     submissions.submission(theirs / "02-nonblocking", submissions.BROKEN)
-    claims = autograder / "source" / "lab" / "harness" / "claims"
-    for claim in claims.glob("test_*.py"):
+    harness = autograder / "source" / "lab" / "harness"
+    for claim in harness.glob("*/test_*.py"):
         claim.unlink()
-    submissions.claims(claims, test_01_x=submissions.CLAIMS_01)
+    submissions.claims(harness / "claims", test_01_x=submissions.CLAIMS_01)
     status, found, printed = run(autograder)
     assert (status, found and found["score"]) == (0, 60), printed
     text = json.dumps(found)
@@ -98,7 +98,7 @@ HANDED_IN = {  # the name of a file, and what is in it: a word for class_grader.
 
 
 def test_what_the_student_gets(autograder):
-    shutil.copy(FAKE, autograder / "source" / "lab" / "harness" / "grading" / "grade.py")
+    shutil.copy(FAKE, autograder / "source" / "lab" / "harness" / "grade" / "grade.py")
     secret = {"score": 100, "extra_data": {"verdict": "passed"}, "tests": []}
     (autograder / "secret.json").write_text(json.dumps(secret))
     seen = []
