@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.claims.context import gdb, valgrind
 from harness.claims.context.stage import Run
 from harness.feedback.printable import harmless
-from harness.grade import guard, history, orders, results, runner, scoring
+from harness.grade import guard, history, results, runner, scoring
 from harness.grade.diagnosis import Diagnosis
 from harness.grade.request import RESULTS, Request
 from harness.grade.scoring import Claim, Grade, Outcome
@@ -58,8 +58,6 @@ def grade_target(target: Target, request: Request) -> Grade:
         _run(grade, command, target, request, file.with_suffix(".log"))
     if request.results is None and not request.memcheck:
         history.compare(grade, RESULTS / history.NAME.format(target.chapter.number))
-        if not request.order and not request.trace:
-            orders.store(grade)
     grade.seconds = time.monotonic() - start
     results.write(grade, file)
     if request.results is None:
@@ -217,7 +215,6 @@ def _how(grade: Grade, command: list[str], target: Target, request: Request) -> 
         chapter=grade.chapter.number,
         by_calls=grade.chapter.by_calls.split() if target.source else [],
         trace=str(request.trace) if request.trace else None,
-        order=str(request.order) if request.order else None,
         debugger=str(request.debugger) if request.debugger else None,
     )
 

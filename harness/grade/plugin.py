@@ -18,8 +18,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -123,22 +121,12 @@ def pytest_runtest_makereport(item, call):
     if call.excinfo is None:
         if stage is not None and call.when == "call":
             stage.body_passed = True
-            _order(stage, stage.run.order)
         return
     if isinstance(call.excinfo.value, OwnClock):
         item.config.lab_own_clock = str(call.excinfo.value)
     mark, error = item.function.claim, _in_time(call.excinfo.value, stage)
-    order = _order(stage, stage.run.order) if call.when == "call" else ""
-    found = replace(diagnosis.diagnose(error, stage, mark.hints, mark.refusals), order=order)
+    found = diagnosis.diagnose(error, stage, mark.hints, mark.refusals)
     report.user_properties.append((PROPERTY, found.told()))
-
-
-def _order(stage, file):
-    """The order of what its servers did, which is also written to `file`, unless that is None."""
-    found = stage.order()
-    if file:
-        Path(file).write_text(found)
-    return found
 
 
 def _put_off_the_alarm(stage, seconds):

@@ -34,7 +34,7 @@ class Request:
     valgrind. `results`: None: build/results/NN.json.
     `told`: each test is told when it is over. `first`: names of claims that are run before the
     others. `stop`: called after each test; the grade ends when it returns true. `trace`: where the
-    record of one test is written. `order`: and the order of its calls. `debugger`: the socket of a
+    record of one test is written. `debugger`: the socket of a
     gdb that waits, see context/gdb.py.
     """
 
@@ -49,7 +49,6 @@ class Request:
     first: Collection[str] = ()
     stop: Callable[[], bool] = never
     trace: Path | None = None
-    order: Path | None = None
     debugger: Path | None = None
 
 

@@ -15,7 +15,7 @@ from itertools import count, product
 from pathlib import Path
 from typing import Any
 
-from harness.claims.context import crash, gdb, order, recorder, sanitizers, valgrind
+from harness.claims.context import crash, gdb, recorder, sanitizers, valgrind
 from harness.client.client import Client
 from harness.client.framing import LENGTH, Framing
 from harness.client.stream import Stream, connected_to
@@ -25,6 +25,7 @@ from harness.server import build
 from harness.server.linux import network
 from harness.server.preload import Shim, alloc_library
 from harness.server.process import ServerProcess
+from harness.submission.sizes import KIB
 from harness.waiting import idle, procfs
 from harness.waiting.clock import Clock, Start
 from harness.waiting.sockets import all_arrived
@@ -34,6 +35,9 @@ SLOWED = 3.0  # times the patience, under valgrind
 SLOWED_SECONDS = 5.0  # at least: valgrind takes a second to start
 TIME_WAIT_SECONDS = 75.0  # a minute, see TCP_TIMEWAIT_LEN in net/tcp.h; and some more
 TIME_WAIT_LOOK_SECONDS = 0.5  # between two checks of all connections of this machine
+MOST_CALLS = 1_000  # of a server that comes to rest each time before a client acts
+MOST_CLIENTS = 32  # of such a server: to ask the kernel about more takes too long
+AT_ONCE = 16 * KIB  # of what is sent at once, a server may read a part before the rest comes
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,8 @@ class Run:
     by their names without a layer, as debuggers print them; they are in `directory`, and the lab's
     own in the directories `untouched`. `by_calls`: options for a claim that sees calls, see
     submission.chapters.Chapter. `chapter`: the number of the one that is graded. `trace`: the file
-    for the record of the test. `order`: the file for the order of its calls. `debugger`: the file
-    that tells a debugger which server to attach to, before the test begins.
+    for the record of the test. `debugger`: the file that tells a debugger which
+    server to attach to, before the test begins.
     """
 
     argv: list[str]
@@ -61,7 +65,6 @@ class Run:
     by_calls: list[str] = field(default_factory=list)
     chapter: str = ""
     trace: str | None = None
-    order: str | None = None
     debugger: str | None = None
 
     def save(self, path: Path) -> None:
@@ -113,7 +116,7 @@ class Server:
         self.framing = framing
         self.patience, self.conversation = stage.patience, stage.conversation
         self.clients: list[Client] = []
-        self.order = order.Order(process, self.clients)
+        self._comes_to_rest = True
 
     @property
     def shim(self) -> Shim | None:
@@ -153,15 +156,28 @@ class Server:
             segment=segment,
             patience=patience or self.patience,
             framing=self.framing,
-            prepare=self.order.before,
+            prepare=self.rest,
         )
         self.clients.append(client)
         return client
 
+    def rest(self, size: int) -> None:
+        """Lets a server whose clock is ours come to rest before a client sends `size` bytes,
+        connects or closes. So each run of a claim with this seed gives the server the same input at
+        the same place. It does not wait for a server that has not come to rest before, nor after a
+        client has sent more than arrives together."""
+        shim, clock = self.process.shim, self.process.clock
+        calm = self._comes_to_rest and size <= AT_ONCE and shim is not None and clock is not None
+        calm = calm and len(self.clients) <= MOST_CLIENTS
+        try:
+            self._comes_to_rest = calm and shim.recorded() <= MOST_CALLS and clock.calm()
+        except NotJudged:  # the server has spoilt the record
+            self._comes_to_rest = False
+
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Stops the server for the time of the block: what is done there comes to it at once."""
-        self.order.before(0)
+        self.rest(0)
         self.process.pause()
         try:
             yield
@@ -433,10 +449,6 @@ class Stage:
         """What a general hint means with the framing of the server concerned."""
         server = self.concerned
         return server.framing.hints.get(hint, hint) if isinstance(server, Server) else hint
-
-    def order(self) -> str:
-        """The calls of its servers in their order; "" if that is left to chance: see order.py."""
-        return order.of(one.order for one in self.servers if isinstance(one, Server))
 
     def pid(self) -> int | None:
         """The process id of the server concerned, if it has not ended."""

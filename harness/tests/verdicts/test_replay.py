@@ -35,7 +35,7 @@ def test_the_failure_in_the_readme_can_be_repeated(tmp_path, patient, capsys, mo
     assert replay.main(["--id", identity, "--dir", str(wrong)]) == 1
     texts = (readme.replace("\n    ", "\n"), failed["output"], capsys.readouterr().out)
     steps = {re.search(r"  conversation\n(.*?)  server ", text, re.S)[1] for text in texts}
-    assert len(steps) == 1, "docs/working-on-the-lab.md#timelines: make it again, too"
+    assert len(steps) == 1, "docs/working-on-the-lab.md#timelines-and-the-site: make it again, too"
     assert trace.main(["--id", identity, "--dir", str(wrong)]) == 1
     shutil.copytree(find("01").solution_dir, wrong, dirs_exist_ok=True)
     right = ["--chapter", "01", "--only", "01_urgent_data_is_no_part_of_the_stream", "--seed", "7"]
