@@ -137,7 +137,7 @@ help:
 ##                           what is expected from now on
 ##    make steady CH=04      grades the solution on busy cores (N=10 times)
 ##                           and reports each point lost; or DIR=, SERVER=
-##    make mutants           wrong servers, and the claims that fail (CH=, T=)
+##    make wrong-servers           wrong servers, and the claims that fail (CH=, T=)
 ##      RULES=1              every small change of what students write, and which
 ##                           of them no claim notices (CH=, T=); slow. N=20: some
 ##    make skeletons         writes chapters/ again from solutions/
@@ -178,7 +178,7 @@ SOURCES = $(shell find solutions -name '*.[ch]' -type f)
 TOYS = $(wildcard docs/toys/*.c)
 HARNESS_C = $(wildcard harness/*/*/*.[ch] harness/*/*/*/*.[ch] harness/*/*/*/*/*.[ch])
 SERVERS = $(dir $(wildcard chapters/*/main.c solutions/*/main.c))
-SHIM = $(filter-out %/alloc.c %/start.c,$(wildcard harness/server/shim/*.c))
+SHIM = $(filter-out %/alloc.c %/start.c,$(wildcard harness/server/preload/*.c))
 WARNINGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread
 # Those of $$program, a directory or a file; the rooms of a directory include from there.
 files_of_program = $$(ls $${program%/}/*.c $${program%/}/*/*.c 2>/dev/null | grep . || echo $$program)
@@ -196,15 +196,15 @@ format:
 
 lint:
 	@mkdir -p build
-	@for compiler in gcc clang; do for program in $(SERVERS) $(TOYS) harness/server/shim/start.c; do \
+	@for compiler in gcc clang; do for program in $(SERVERS) $(TOYS) harness/server/preload/start.c; do \
 	    files=$(files_of_program); \
 	    $$compiler $(WARNINGS) -iquote $${program%/*.c} $$files -o build/lint $(LIBRARIES) || exit 1; done; done
 	@echo '#include <stdio.h>' | $(ARM64) -E -x c - >/dev/null 2>&1 || { \
 	    echo "$(ARM64) and its C library are not installed: left out"; exit 0; }; \
-	for program in $(SERVERS) $(TOYS) harness/server/shim/start.c; do \
+	for program in $(SERVERS) $(TOYS) harness/server/preload/start.c; do \
 	    files=$(files_of_program); \
 	    $(ARM64) $(WARNINGS) -iquote $${program%/*.c} $$files $(ARM64_OUTPUT) || exit 1; done; \
-	for shim in "$(SHIM)" harness/server/shim/alloc.c; do \
+	for shim in "$(SHIM)" harness/server/preload/alloc.c; do \
 	    $(ARM64) $(WARNINGS) -U_FORTIFY_SOURCE -fPIC -shared $$shim -o build/lint || exit 1; done
 	@clang-format --dry-run -Werror $(SOURCES) $(TOYS) $(HARNESS_C)
 	@command -v codespell >/dev/null || { echo "codespell is not installed: left out"; exit 0; }; \

@@ -5,7 +5,7 @@ has() {
     command -v "$1" >/dev/null
 }
 
-# With musl harness/server/shim does not compile, since it replaces functions as glibc declares them, and 07
+# With musl harness/server/preload does not compile, since it replaces functions as glibc declares them, and 07
 # to 11 include <sys/queue.h>. Installing packages does not change that.
 libc=$(ldd --version 2>&1)
 case $libc in

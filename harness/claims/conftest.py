@@ -1,3 +1,3 @@
-"""Makes the fixtures of harness/grading/plugin.py known to the claims."""
+"""Makes the fixtures of harness/grade/plugin.py known to the claims."""
 
-pytest_plugins = ["harness.grading.plugin"]
+pytest_plugins = ["harness.grade.plugin"]

@@ -29,12 +29,12 @@ class Mark:
     memory or limits, which valgrind distorts.
     valgrind: its servers run under valgrind in every grade; with SERVER= where that is a native
     program.
-    module: it has no server; programs of the grader call the student's files, see stage/program.py.
+    module: it has no server; programs of the grader call the student's files, see modules/program.py.
     hints: what a general hint (a key of failure.HINT_KEYS) means here: the key of a better one.
     descriptors: as many as it opens here, and in its server.
     needs: an instrument without which it is not judged, a key of student/needed.py.
-    sees_calls: it counts or disturbs, with server/shim, calls that move bytes. A server that moves
-    them by completion makes none: it is started so that it does, see lab.chapters.Chapter.by_calls.
+    sees_calls: it counts or disturbs, with server/preload, calls that move bytes. A server that moves
+    them by completion makes none: it is started so that it does, see submission.chapters.Chapter.by_calls.
     refusals: clients of it send what has to be refused as too long, so the server may well say so.
     """
 

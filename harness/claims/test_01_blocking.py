@@ -10,7 +10,7 @@ import signal
 import socket
 import time
 
-from harness.claims.instruments.observe import until_asleep, until_read
+from harness.claims.context.observe import until_asleep, until_read
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import bounded
 from harness.claims.scenarios.exchanges import (
@@ -31,10 +31,10 @@ from harness.claims.scenarios.first_frames import try_out
 from harness.claims.scenarios.greedy import greedy
 from harness.claims.scenarios.many_clients import arrive_together
 from harness.client import length_framing
-from harness.failures.failure import Failure, NotJudged
-from harness.lab.units import KIB, MIB
+from harness.feedback.failure import Failure, NotJudged
 from harness.server.spawn import LOCALHOST, free_port
-from harness.server.waiting.wait import wait_until
+from harness.submission.sizes import KIB, MIB
+from harness.waiting.wait import wait_until
 
 LONG_STREAM, ROUNDS = 32 * MIB, 8  # bytes of frames, and in how many parts they are sent
 LONG_SECONDS = 30  # then no more of them: some right servers read a byte at a time

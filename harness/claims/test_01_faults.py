@@ -9,7 +9,7 @@ from harness.claims.marker import claim
 from harness.claims.scenarios.cuts import every_cut, of_several
 from harness.claims.scenarios.single_faults import ThreeClients, single_faults
 from harness.claims.scenarios.try_cuts import try_alone, try_at_random, try_together
-from harness.server.shim import Group
+from harness.server.preload import Group
 
 LONGEST_PIECES = (1, 2, 5, 20, 100, 1000, 5000)  # bytes
 

@@ -7,19 +7,13 @@ from __future__ import annotations
 
 import time
 
-from harness.claims.instruments.observe import is_quiescent, until_asleep, until_read
+from harness.claims.context.observe import is_quiescent, until_asleep, until_read
 from harness.claims.marker import claim
-from harness.claims.scenarios.exchanges import (
-    LONG_REPLY,
-    SMALL_WINDOW,
-    connect_narrow,
-    echo,
-    words,
-)
+from harness.claims.scenarios.exchanges import LONG_REPLY, SMALL_WINDOW, connect_narrow, echo, words
 from harness.claims.scenarios.sent_at_once import leaves_at_once
 from harness.client import length_framing
-from harness.lab.units import KIB
-from harness.server.waiting import time_outs
+from harness.submission.sizes import KIB
+from harness.waiting import sockets
 
 # Bytes: what the kernel takes at once of a server, and much more than the client's kernel takes.
 LATE_BYTES = 100 * KIB
@@ -97,7 +91,7 @@ def test_01_slow_clients_are_kept(launch, rng):
     reader.send_frame(long)
     for client in (sender, reader):
         until_read(client)
-    longest = max(time_outs.longest(server.process.pid) for server in servers)
+    longest = max(sockets.longest_time_out(server.process.pid) for server in servers)
     seconds = min(TIMES * longest + MORE, LONGEST_PAUSE) if longest else PAUSE
     if not all(map(is_quiescent, servers)):  # else nothing can happen, however long they wait
         sender.conversation.note("the grader", f"lets both clients do nothing for {seconds:g} s")

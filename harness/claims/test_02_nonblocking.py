@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from harness.claims.instruments.observe import arrived_bytes, eventually, until_asleep, until_read
+from harness.claims.context.observe import arrived_bytes, eventually, until_asleep, until_read
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import no_cpu
 from harness.claims.scenarios.exchanges import (
@@ -29,10 +29,10 @@ from harness.claims.scenarios.greedy import greedy
 from harness.claims.scenarios.single_faults import ThreeClients, single_faults
 from harness.client import length_framing
 from harness.client.expected_replies import Replies
-from harness.failures.failure import Failure
-from harness.lab.units import KIB, MIB
-from harness.server.waiting.syscalls import sleeps_in_close
-from harness.server.waiting.wait import wait_until
+from harness.feedback.failure import Failure
+from harness.submission.sizes import KIB, MIB
+from harness.waiting.threads import sleeps_in_close
+from harness.waiting.wait import wait_until
 
 # Of a processor. A sweep that sleeps a millisecond each time takes 2 %. One that never sleeps
 # takes all the time it gets, which on a busy machine may be little.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import eventually, until_read
+from harness.claims.context.observe import eventually, until_read
 from harness.claims.marker import claim
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, echo
 from harness.client import length_framing
-from harness.failures.failure import Failure
-from harness.server.shim import Group, Plan, Step
-from harness.server.shim.layout import PASS, SPURIOUS
+from harness.feedback.failure import Failure
+from harness.server.preload import Group, Plan, Step
+from harness.waiting.shared import PASS, SPURIOUS
 
 BLOCKED = dict.fromkeys(("silence", "connect-stuck"), "ready-for-nothing")
 

@@ -9,7 +9,7 @@ import signal
 import statistics
 import time
 
-from harness.claims.instruments.observe import eventually, made_since, until_asleep, until_read
+from harness.claims.context.observe import eventually, made_since, until_asleep, until_read
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import few_waits, launch_idle, no_cpu
 from harness.claims.scenarios.exchanges import (
@@ -26,9 +26,9 @@ from harness.claims.scenarios.first_frames import try_out
 from harness.claims.scenarios.greedy import greedy
 from harness.claims.scenarios.many_clients import connected
 from harness.client import length_framing
-from harness.failures.failure import Failure
-from harness.lab.units import KIB, MIB
-from harness.server.waiting.wait import wait_until
+from harness.feedback.failure import Failure
+from harness.submission.sizes import KIB, MIB
+from harness.waiting.wait import wait_until
 
 # Of a processor. One that looks at 1,000 connections twenty times a second uses 0.6 % and more.
 IDLE_MANY = 0.004

@@ -6,7 +6,7 @@ import errno
 import statistics
 import time
 
-from harness.claims.instruments.observe import made_since, seconds_of, until_asleep, until_read
+from harness.claims.context.observe import made_since, seconds_of, until_asleep, until_read
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import (
     EXACT,
@@ -33,9 +33,9 @@ from harness.claims.scenarios.exchanges import (
 from harness.claims.scenarios.greedy import greedy
 from harness.claims.scenarios.single_faults import DROPPED
 from harness.client import length_framing
-from harness.failures.failure import Failure
-from harness.lab.units import KIB, MB, MIB
-from harness.server.shim import Group, Plan, fail, piece
+from harness.feedback.failure import Failure
+from harness.server.preload import Group, Plan, fail, piece
+from harness.submission.sizes import KIB, MB, MIB
 
 # Of a write, 1 to as many, so that a reply takes hundreds of them; drawn from this seed, with which
 # twice the reply takes 2.00 times as many.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import zip_longest
 
-from harness.claims.instruments.observe import until_read
+from harness.claims.context.observe import until_read
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import Amount, burst_is_cheap
 from harness.claims.scenarios.cuts import of_several

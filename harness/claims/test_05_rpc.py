@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from functools import partial
 
-from harness.claims.instruments.observe import eventually, until_asleep, until_read
+from harness.claims.context.observe import eventually, until_asleep, until_read
 from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.cost import HELD_BYTES, bounded
 from harness.claims.scenarios.cuts import every_cut
@@ -22,8 +22,8 @@ from harness.claims.scenarios.exchanges import (
     connect_narrow,
     expect_told_on_stderr,
     send_and_owe,
-    send_large_with_others,
     send_in_pieces,
+    send_large_with_others,
     words,
 )
 from harness.claims.scenarios.rpc_talk import echo_text
@@ -53,9 +53,9 @@ from harness.client.messages import (
     string,
     sum_of,
 )
-from harness.failures.failure import Failure
-from harness.lab.units import MB, MIB
-from harness.server.shim import Group
+from harness.feedback.failure import Failure
+from harness.server.preload import Group
+from harness.submission.sizes import MB, MIB
 
 # Replies to a message without cmd and seq, to one without seq, and to one with both, all of them 0.
 TOO_SHORT = reply(NONE, NONE, MALFORMED)

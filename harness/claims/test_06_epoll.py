@@ -9,7 +9,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.claims.instruments.observe import cpu_of, eventually, is_open, steps_of, until_asleep
+from harness.claims.context.observe import cpu_of, eventually, is_open, steps_of, until_asleep
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import WATCHED, no_cpu
 from harness.claims.scenarios.edges import NARROW_KINDS, any_order
@@ -24,9 +24,9 @@ from harness.claims.scenarios.exchanges import (
 )
 from harness.claims.scenarios.many_clients import connected, served
 from harness.client import length_framing
-from harness.failures.failure import Failure
-from harness.lab.units import KIB, MIB
-from harness.server.waiting.wait import wait_until
+from harness.feedback.failure import Failure
+from harness.submission.sizes import KIB, MIB
+from harness.waiting.wait import wait_until
 
 IDLE = 5_000  # clients that are connected and say nothing
 SPARE = 200  # descriptors for everything else, here and in the server

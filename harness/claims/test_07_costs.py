@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 
-from harness.claims.instruments.observe import made_since, until_asleep
+from harness.claims.context.observe import made_since, until_asleep
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import (
     HELD_BYTES,
@@ -34,8 +34,8 @@ from harness.client.messages import (
     rung,
     rung_again,
 )
-from harness.failures.failure import Failure
-from harness.lab.units import MIB
+from harness.feedback.failure import Failure
+from harness.submission.sizes import MIB
 
 FAR = 60_000  # ms: nobody waits for it
 WAITS_A_TIMER = 6  # on average; one is needed, and a server may look once more before it sleeps

@@ -6,7 +6,7 @@ late, are found however busy the machine is, and so is one that is closed althou
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import (
+from harness.claims.context.observe import (
     eventually,
     in_flight,
     kernel_bytes,
@@ -28,9 +28,9 @@ from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.client.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
-from harness.failures.failure import Failure
-from harness.lab.units import KIB, MIB
-from harness.server.waiting.wait import wait_until
+from harness.feedback.failure import Failure
+from harness.submission.sizes import KIB, MIB
+from harness.waiting.wait import wait_until
 
 STEP = 50  # ms between two bytes, or frames, of a client that takes its time
 

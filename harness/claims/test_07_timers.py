@@ -38,8 +38,8 @@ from harness.client.messages import (
     rung,
     rung_again,
 )
-from harness.failures.failure import meaning
-from harness.server.waiting.clock import Start
+from harness.feedback.failure import meaning
+from harness.waiting.clock import Start
 
 FAR = 60_000  # ms: nobody waits for it
 TICK_MS = 50_017  # the second one is beyond a minute

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import is_open, most_accepted_in_an_iteration, until_asleep
+from harness.claims.context.observe import is_open, most_accepted_in_an_iteration, until_asleep
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import few_waits, launch_idle
 from harness.claims.scenarios.exchanges import connect_and_ping, echo, ping, words
 from harness.claims.scenarios.timed import MOMENT_MS, pass_until, soon
 from harness.client.client import Client
-from harness.failures.failure import Failure
+from harness.feedback.failure import Failure
 
 BACKENDS = ("select", "poll", "epoll")
 

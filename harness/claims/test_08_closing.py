@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import in_flight, until_asleep
+from harness.claims.context.observe import in_flight, until_asleep
 from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, owe_bytes, ping, words
 from harness.claims.scenarios.timed import LATE_MS, MOMENT_MS, in_time, pass_until, soon
@@ -11,9 +11,9 @@ from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.client.framing import LENGTH, LINE
 from harness.client.messages import MESSAGES, after, every, rung
-from harness.failures.failure import Failure
-from harness.lab.units import KIB, MIB
-from harness.server.waiting.wait import wait_until
+from harness.feedback.failure import Failure
+from harness.submission.sizes import KIB, MIB
+from harness.waiting.wait import wait_until
 
 AFTER_BYTES = 2 * MIB  # bytes after a frame that is too long
 AFTER_FIN_BYTES = 20 * MIB  # the same, once the server has sent its FIN: more than the kernel holds

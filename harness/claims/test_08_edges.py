@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 
-from harness.claims.instruments.observe import held_bytes, unread_bytes, until_asleep
+from harness.claims.context.observe import held_bytes, unread_bytes, until_asleep
 from harness.claims.marker import GONE, MUTE, claim
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
-from harness.lab.units import KIB, MIB
+from harness.submission.sizes import KIB, MIB
 
 FRAME_BYTES = 16 * KIB
 READ_BYTES = 256 * KIB  # what one turn reads at most

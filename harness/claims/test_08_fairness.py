@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from harness.claims.instruments.observe import (
+from harness.claims.context.observe import (
     SENDS,
     WAITS,
     arrived_bytes,
@@ -24,16 +24,16 @@ from harness.claims.scenarios.many_clients import connected
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.messages import ECHO, MESSAGES, OK, SUM, i64, reply, request, string, sum_of
-from harness.failures.conversation import counted
-from harness.failures.failure import Failure
-from harness.lab.units import MIB
-from harness.server.waiting.arrivals import first_stamp, taken_before, want_stamps
-from harness.server.waiting.wait import wait_until
+from harness.feedback.conversation import counted
+from harness.feedback.failure import Failure
+from harness.submission.sizes import MIB
+from harness.waiting.sockets import first_stamp, taken_before, want_stamps
+from harness.waiting.wait import wait_until
 
 if TYPE_CHECKING:
-    from harness.claims.stage.stage import Server
+    from harness.claims.context.stage import Server
     from harness.client.stream import Stream
-    from harness.server.shim.layout import Entry
+    from harness.waiting.shared import Entry
 
 BACKENDS = ("select", "poll", "epoll")
 

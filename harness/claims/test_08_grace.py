@@ -6,7 +6,7 @@ import errno
 import signal
 import socket
 
-from harness.claims.instruments.observe import eventually, until_asleep
+from harness.claims.context.observe import eventually, until_asleep
 from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.exchanges import (
     SMALL_WINDOW,
@@ -19,8 +19,8 @@ from harness.claims.scenarios.exchanges import (
 from harness.claims.scenarios.timed import LATE_MS, MOMENT_MS, expect_at, pass_until, soon
 from harness.client import length_framing
 from harness.client.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
-from harness.failures.failure import Failure
-from harness.lab.units import KIB
+from harness.feedback.failure import Failure
+from harness.submission.sizes import KIB
 
 GRACE_MS = 3_000  # less than a client that takes nothing has, see test_08_closing.py
 LONG = ("--grace", "60000")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import made_since, most_sent_in_an_iteration, until_asleep
+from harness.claims.context.observe import made_since, most_sent_in_an_iteration, until_asleep
 from harness.claims.marker import MUTE, claim
 from harness.claims.scenarios.exchanges import ask, burst_that_waits, ping
 from harness.claims.scenarios.timed import in_time
 from harness.client.client import Client
 from harness.client.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
-from harness.failures.conversation import counted
-from harness.failures.failure import Failure
+from harness.feedback.conversation import counted
+from harness.feedback.failure import Failure
 
 # The budget of an iteration is 256 KiB. A call that sends takes 4 KiB of it, and an alarm that
 # rings 1 KiB.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from harness.claims.instruments.observe import until_asleep, until_read
+from harness.claims.context.observe import until_asleep, until_read
 from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.cost import (
     HELD_BYTES,
@@ -26,8 +26,8 @@ from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.framing import LENGTH, LINE, Fixed
 from harness.client.messages import ECHO, MESSAGES, OK, reply, request, string
-from harness.failures.failure import Failure
-from harness.lab.units import MB, MIB
+from harness.feedback.failure import Failure
+from harness.submission.sizes import MB, MIB
 
 FRAMES, MS = 50, 307  # the quota that is kept for INTERVALS; no server counts in steps of 307 ms
 INTERVALS = 5

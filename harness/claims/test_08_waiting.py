@@ -7,7 +7,7 @@ from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW
 from harness.claims.scenarios.waiting import Outcome, State, Waiting, every_end
 from harness.claims.scenarios.waiting_states import FLOW_STATES, UNREAD_AND_CLOSED
 from harness.client.messages import ECHO, OK, reply, request, string
-from harness.lab.units import MIB
+from harness.submission.sizes import MIB
 
 OVER_BYTES = 2 * MIB  # of replies: above the mark, and more than the kernel takes
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import (
-    bytes_within,
-    held_bytes,
-    unread_bytes,
-    until_asleep,
-)
+from harness.claims.context.observe import bytes_within, held_bytes, unread_bytes, until_asleep
 from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.cost import (
     EXACT,
@@ -25,9 +20,9 @@ from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.client.framing import LENGTH, Fixed
 from harness.client.messages import MALFORMED, MESSAGES, NONE, reply
-from harness.failures.conversation import counted
-from harness.failures.failure import Failure
-from harness.lab.units import KIB, MB, MIB
+from harness.feedback.conversation import counted
+from harness.feedback.failure import Failure
+from harness.submission.sizes import KIB, MB, MIB
 
 HIGH, LOW = 16 * MIB, 8 * MIB  # so far apart that what the kernel takes at once does not matter
 INPUT = MIB  # that a server may have read beyond the mark, or hold as frames that have to wait

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 
-from harness.claims.instruments.observe import eventually, most_sent_in_an_iteration, until_asleep
+from harness.claims.context.observe import eventually, most_sent_in_an_iteration, until_asleep
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import EXACT, bounded
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, ask, words
@@ -42,8 +42,8 @@ from harness.client.messages import (
     request,
     string,
 )
-from harness.failures.failure import Failure
-from harness.lab.units import MIB
+from harness.feedback.failure import Failure
+from harness.submission.sizes import MIB
 
 MANY = 200  # broadcasts of one client, all sent at once
 RACES, RACING = 10, 20  # rounds, and broadcasts of each client that are in flight in one

@@ -6,7 +6,7 @@ import os
 import signal
 from pathlib import Path
 
-from harness.claims.instruments.observe import eventually, until_asleep, until_read
+from harness.claims.context.observe import eventually, until_asleep, until_read
 from harness.claims.marker import claim
 from harness.claims.scenarios.exchanges import (
     ask,
@@ -46,8 +46,8 @@ from harness.client.messages import (
     string,
 )
 from harness.client.stream import Stream
-from harness.failures.failure import Failure
-from harness.lab.units import KIB, MIB
+from harness.feedback.failure import Failure
+from harness.submission.sizes import KIB, MIB
 
 # Bytes that the client of each loop has echoed, and the part of its even share of the CPU time that
 # a thread has to have used.

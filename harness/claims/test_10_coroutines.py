@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from harness.claims.instruments.observe import eventually, until_asleep, until_read
+from harness.claims.context.observe import eventually, until_asleep, until_read
 from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.cost import WATCHED, launch_idle, no_cpu
 from harness.claims.scenarios.exchanges import (
@@ -37,8 +37,8 @@ from harness.client.messages import (
     rung,
     string,
 )
-from harness.failures.failure import Failure
-from harness.lab.units import KIB, MIB
+from harness.feedback.failure import Failure
+from harness.submission.sizes import KIB, MIB
 
 LOW_WATER = ("--high-water", str(64 * KIB))
 LATE_BYTES = 16 * MIB  # of a reply: more than the kernel takes, four times over

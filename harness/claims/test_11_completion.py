@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 
-from harness.claims.instruments.observe import (
+from harness.claims.context.observe import (
     bytes_within,
     eventually,
     until_asleep,
@@ -33,9 +33,9 @@ from harness.claims.scenarios.exchanges import (
 )
 from harness.claims.scenarios.many_clients import served
 from harness.client import length_framing
-from harness.failures.failure import Failure, NotJudged
-from harness.lab.units import KIB, MIB
+from harness.feedback.failure import Failure, NotJudged
 from harness.server.linux import seccomp
+from harness.submission.sizes import KIB, MIB
 
 RING = ("--io", "uring")
 ONE_LOOP = ("--threads", "1")

@@ -10,10 +10,9 @@ from harness.claims.marker import claim
 from harness.claims.scenarios.differential import Pair, compare
 from harness.claims.scenarios.redis_commands import sequence
 from harness.claims.scenarios.redis_talk import ask, talk
-from harness.client.redis import client as others
-from harness.client.redis import here
+from harness.client.redis import client as others, here
 from harness.client.resp import OK, RESP
-from harness.failures.failure import Failure
+from harness.feedback.failure import Failure
 
 PLAIN, PIPELINED = 1_000, 3_200  # commands of each test of redis-benchmark
 TESTS = "ping,set,get,incr,lpush,rpush,lpop,rpop,lrange,mset"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from harness.claims.instruments.observe import until_asleep
+from harness.claims.context.observe import until_asleep
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import EXACT, bounded
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, expect_stop, words
@@ -32,8 +32,8 @@ from harness.client.resp import (
     arguments_of,
     reply,
 )
-from harness.failures.failure import Failure
-from harness.lab.units import MIB
+from harness.feedback.failure import Failure
+from harness.submission.sizes import MIB
 
 KEYS = 3_000
 PART = 100  # keys of a SCAN

@@ -3,7 +3,7 @@ millisecond; otherwise as exactly as the clock of a busy machine allows."""
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import until_asleep, waits_in_silence
+from harness.claims.context.observe import until_asleep, waits_in_silence
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import EXACT, IDLE_WAITS, WATCHED, bounded, launch_idle, no_cpu
 from harness.claims.scenarios.redis_talk import (
@@ -16,9 +16,9 @@ from harness.claims.scenarios.redis_talk import (
     until,
 )
 from harness.client import resp
-from harness.client.resp import NO_KEY, NOT_AN_INTEGER, OK, RESP, Err, Simple, reply
-from harness.failures.failure import Failure
-from harness.lab.units import KIB, MIB
+from harness.client.resp import NOT_AN_INTEGER, NO_KEY, OK, RESP, Err, Simple, reply
+from harness.feedback.failure import Failure
+from harness.submission.sizes import KIB, MIB
 
 FAR = 1_000  # seconds: no test takes as long
 QUIET, QUIET_WAITS = 500, 20  # seconds of our clock, and how often a server may wait in them

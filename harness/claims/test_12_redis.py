@@ -6,16 +6,16 @@ clients that others wrote see test_12_clients.py, and for single modules test_12
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import until_asleep, until_read
+from harness.claims.context.observe import until_asleep, until_read
 from harness.claims.marker import MUTE, claim
 from harness.claims.scenarios.cost import bounded
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, send_in_pieces, words
 from harness.claims.scenarios.redis_talk import BAD, ENDED, answer, ask, pipelined, talk
 from harness.client import resp
 from harness.client.resp import (
+    NOT_AN_INTEGER,
     NO_ARRAY,
     NO_KEY,
-    NOT_AN_INTEGER,
     OK,
     PONG,
     RESP,
@@ -28,8 +28,8 @@ from harness.client.resp import (
     protocol,
     reply,
 )
-from harness.failures.failure import Failure
-from harness.lab.units import MIB
+from harness.feedback.failure import Failure
+from harness.submission.sizes import MIB
 
 LONGEST = 2**63 - 1  # the largest integer of a value
 MOST_OF_ERROR = 511  # bytes of its text

@@ -12,7 +12,7 @@ from harness.claims.scenarios.waiting_states import LINGER_SECONDS, UNREAD_AND_C
 from harness.client import resp
 from harness.client.client import Client
 from harness.client.resp import NO_ARRAY, OK, PONG, QUEUED, RESP
-from harness.lab.units import MIB
+from harness.submission.sizes import MIB
 
 FORGOTTEN, ANSWERED, SERVED = Outcome.FORGOTTEN, Outcome.ANSWERED, Outcome.SERVED
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.claims.instruments.observe import eventually
+from harness.claims.context.observe import eventually
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import EXACT, bounded
 from harness.claims.scenarios.redis_talk import (
@@ -19,8 +19,8 @@ from harness.claims.scenarios.redis_talk import (
 from harness.client import resp
 from harness.client.redis import client as others
 from harness.client.resp import NO_ARRAY, OK, PONG, QUEUED, RESP, Err, Simple, arguments_of
-from harness.failures.failure import Failure
-from harness.lab.units import MIB
+from harness.feedback.failure import Failure
+from harness.submission.sizes import MIB
 
 RUN: tuple[Pair, ...] = (("MULTI", OK), ("PING", QUEUED))  # before EXEC
 

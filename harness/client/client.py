@@ -16,10 +16,10 @@ from harness.client import length_framing
 from harness.client.expected_replies import End, Replies
 from harness.client.framing import LENGTH, Framing
 from harness.client.stream import REMAINDER_BYTES, REMAINDER_SECONDS, Stream
-from harness.failures.conversation import Conversation, Step, counted, describe_bytes
-from harness.failures.failure import Failure, NotJudged
-from harness.lab import surroundings
-from harness.server.waiting.wait import PATIENCE, Deadline, Patience, Waited
+from harness.feedback.conversation import Conversation, Step, counted, describe_bytes
+from harness.feedback.failure import Failure, NotJudged
+from harness.submission import surroundings
+from harness.waiting.wait import PATIENCE, Deadline, Patience, Waited
 
 __all__ = ["Client", "Conversation", "Patience", "PATIENCE", "Step"]
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from enum import Enum
 
 from harness.client.framing import LENGTH, Framing
-from harness.failures.compare import first_difference
-from harness.failures.failure import Failure
-from harness.server.waiting.wait import Waited
+from harness.feedback.compare import first_difference
+from harness.feedback.failure import Failure
+from harness.waiting.wait import Waited
 
 
 class End(Enum):

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 from harness.client import length_framing
-from harness.failures.conversation import counted, describe_bytes
+from harness.feedback.conversation import counted, describe_bytes
 
 MAX_LINE = 65_536  # bytes before the terminator; this and the next are from docs/protocol.md
 MAX_FIXED = 1_048_576

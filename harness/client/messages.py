@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from harness.client import length_framing
 from harness.client.framing import Difference, Framing
-from harness.failures.conversation import SHOWN_BYTES, counted, describe_bytes
+from harness.feedback.conversation import SHOWN_BYTES, counted, describe_bytes
 
 ECHO, SUM, STATS = 1, 2, 3
 AFTER, EVERY, CANCEL, RESET = 10, 11, 12, 13

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from harness.client.expected_replies import Replies
 from harness.client.framing import Difference, Framing
-from harness.failures.conversation import counted
-from harness.failures.printable import printable
+from harness.feedback.conversation import counted
+from harness.feedback.printable import printable
 
 EOL = b"\r\n"
 MAX_BULK = 33_554_432  # bytes of an argument; this and the next are from docs/protocol.md

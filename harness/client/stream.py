@@ -18,11 +18,11 @@ from collections.abc import Callable
 from weakref import WeakSet
 
 from harness.client.expected_replies import End, Replies, why_it_stopped
-from harness.failures.conversation import describe_bytes
-from harness.failures.failure import Failure, NotJudged
-from harness.lab.units import KIB
-from harness.server.waiting import sockdiag
-from harness.server.waiting.wait import Deadline, Patience, Waited
+from harness.feedback.conversation import describe_bytes
+from harness.feedback.failure import Failure, NotJudged
+from harness.submission.sizes import KIB
+from harness.waiting import sockets
+from harness.waiting.wait import Deadline, Patience, Waited
 
 CHUNK = 256 * KIB  # bytes requested of one recv or offered to one send
 LOOKS = 16  # at least in a wait: whether the patience has shrunk, or the server hangs
@@ -318,8 +318,8 @@ class Stream:
         """Bytes that the kernel has for the peer, at both ends; 0 where it does not say."""
         try:
             ends = self.socket.getsockname(), self.socket.getpeername()
-            ours, theirs = sockdiag.queues(*ends), sockdiag.queues(*reversed(ends))
-        except (OSError, sockdiag.Unavailable):
+            ours, theirs = sockets.queues(*ends), sockets.queues(*reversed(ends))
+        except (OSError, sockets.Unavailable):
             return 0
         return ours.unsent + theirs.unread if ours and theirs else 0
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.course.classes.records import RESULTS
-from harness.lab import numbers, sheets
-from harness.lab.chapters import Chapter
-from harness.lab.target import WrongUsage, as_typed
+from harness.submission import numbers, sheets
+from harness.submission.chapters import Chapter
+from harness.submission.target import WrongUsage, as_typed
 
 POINTS = 100  # of a grade
 COUNTS = "counts"  # the column of scores.csv that docs/recipes/late-days.py adds

@@ -15,9 +15,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from harness.course import canvas
-from harness.failures.printable import harmless
-from harness.lab import chapters, command_line, files, sheets
-from harness.lab.target import WrongUsage, as_typed, setting
+from harness.feedback.printable import harmless
+from harness.submission import chapters, command_line, files, sheets
+from harness.submission.target import WrongUsage, as_typed, setting
 
 NAMES = ("csv", "gradescope", "junit", "canvas")
 RECIPES = ("autolab", "classroom50", "prairielearn", "vpl")  # in docs/recipes

@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 
 from harness.course.handover import archive, handout
-from harness.lab import chapters, command_line, git, parts
-from harness.lab.chapters import CHAPTERS, ROOT, Chapter
-from harness.lab.target import WrongUsage, as_typed, setting
+from harness.submission import chapters, command_line, git, parts
+from harness.submission.chapters import CHAPTERS, ROOT, Chapter
+from harness.submission.target import WrongUsage, as_typed, setting
 
 SOURCE = ROOT / "docs" / "site"
 OUT = ROOT / "build" / "site"
@@ -25,7 +25,7 @@ MODULES = ROOT / "build" / "npm"
 VITEPRESS = MODULES / "node_modules" / "vitepress" / "bin" / "vitepress.js"
 LOCK = "package-lock.json"
 INSTALL = "make setup SITE=1 installs what it needs"
-WRONG_SERVERS = "build/mutants.md"  # `python3 -m harness mutants write` writes this page
+WRONG_SERVERS = "build/wrong-servers.md"  # `python3 -m harness wrong-servers write` writes this page
 PLACES = ("chapters", "docs", "solutions")  # of the pages; in docs/site are the site's own files
 
 
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     until = chapters.find(options.chapter) if options.chapter else None
     members = _members(until)
     if options.solutions:
-        command = [sys.executable, "-m", "harness", "mutants", "write"]
+        command = [sys.executable, "-m", "harness", "wrong-servers", "write"]
         subprocess.run(command, cwd=ROOT, check=True)
     command = ["node", str(VITEPRESS), "build", str(SOURCE)]
     environment = {**os.environ, "LAB_SITE_SETTINGS": json.dumps(settings(options, until, members))}

@@ -26,15 +26,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.failures.failure import LabFault, NotJudged
-from harness.lab import chapters, files
-from harness.lab.command_line import BUILD, NO_SPACE
-from harness.lab.sources import c_files, folders, name_of
-from harness.lab.units import MIB
-from harness.server import work
+from harness.feedback.failure import LabFault, NotJudged
+from harness.server import steps
 from harness.server.objects import Object, Objects, prerequisites
-from harness.server.shim import start_words
-from harness.server.waiting.wait import Deadline
+from harness.server.preload import start_words
+from harness.submission import chapters, files
+from harness.submission.command_line import BUILD, NO_SPACE
+from harness.submission.sizes import MIB
+from harness.submission.sources import c_files, folders, name_of
+from harness.waiting.wait import Deadline
 
 # DWARF 4 is read by each valgrind, gdb and addr2line; what clang writes as DWARF 5 is not.
 # -ffunction-sections is for programs, which can be linked without the functions that they never
@@ -161,10 +161,10 @@ def cached_server(source: Path, *, extra_flags: tuple[str, ...] = ()) -> Compile
 
 def counted_server(source: Path) -> Path:
     """The server of all *.c in `source`, built so that its work is counted, see
-    harness/server/work. One process at a time makes it. Raises what cached_server() raises."""
-    words = (*sources(source), str(work.SOURCE))
+    harness/server/steps. One process at a time makes it. Raises what cached_server() raises."""
+    words = (*sources(source), str(steps.SOURCE))
     with files.alone(CACHE / f"{_label(source)}.lock"):
-        return _cached(source, "server", find_compiler(), work.FLAGS, words, work.LINKING).binary
+        return _cached(source, "server", find_compiler(), steps.FLAGS, words, steps.LINKING).binary
 
 
 def _libraries(objects: list[Object]) -> list[str]:
@@ -257,9 +257,9 @@ def _objects(
 ) -> list[Object]:
     """An object of each file: one that was kept, or a new one. Raises BuildFailed."""
     commands = {word: [*command, *_more(word, source)] for word in words}
-    if work.FLAGS[0] in command:
+    if steps.FLAGS[0] in command:
         for word in filter(os.path.isabs, words):  # the grader's
-            commands[word].append(work.NOT_COUNTED)
+            commands[word].append(steps.NOT_COUNTED)
     objects = Objects(CACHE / "objects", commands, source)
     failures: list[int] = []
 

@@ -8,8 +8,8 @@ import signal
 import time
 from collections.abc import Callable, Iterable
 
-from harness.server.linux import procfs
-from harness.server.waiting.wait import Deadline
+from harness.waiting import procfs
+from harness.waiting.wait import Deadline
 
 LOOK_SECONDS = 0.001  # between two checks of processes that are about to end
 ENDING_SECONDS = 0.005  # at most, for the end of a process that was killed just now

@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.lab.units import KIB, MIB
-from harness.server.linux import cgroup, procfs
+from harness.server.linux import cgroup
 from harness.server.output import Output
 from harness.server.process_tree import ProcessTree
+from harness.submission.sizes import KIB, MIB
+from harness.waiting import procfs
 
 MEMORY_LIMIT = 1536 * MIB  # bytes resident, all processes together
 OUTPUT_LIMIT = 256 * MIB  # bytes printed; ten times what a line a frame comes to

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.lab import files, sources
+from harness.submission import files, sources
 
 SHARED = "LAB_SHARED_OBJECTS"  # in the environment: objects of another directory count as well
 CLOCK_NS = 20_000_000  # the kernel's time of a file may be this much too early

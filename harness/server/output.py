@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import IO
 
-from harness.lab.units import KIB
+from harness.submission.sizes import KIB
 
 KEPT = 64 * KIB  # bytes, of the beginning and again of the end
 LAST_SECONDS = 10.0  # at most, for what is still in the pipes at the end

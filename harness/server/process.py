@@ -11,12 +11,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.failures.failure import Failure, NotJudged
-from harness.lab import surroundings
-from harness.lab.units import MB
-from harness.server import limits, readiness, scratch, shim, spawn
-from harness.server.linux import procfs
+from harness.feedback.failure import Failure, NotJudged
+from harness.server import limits, preload, readiness, scratch, spawn
 from harness.server.output import Drain, Output
+from harness.server.preload import Calls, Crash, Shim
 from harness.server.process_tree import (
     MARK,
     ExitStatus,
@@ -25,10 +23,12 @@ from harness.server.process_tree import (
     new_mark,
     signal_name,
 )
-from harness.server.shim import Calls, Crash, Shim
-from harness.server.waiting.clock import Clock
-from harness.server.waiting.wait import PATIENCE, Activity, Deadline, Patience, wait_until
-from harness.server.work import Work
+from harness.server.steps import Work
+from harness.submission import surroundings
+from harness.submission.sizes import MB
+from harness.waiting import procfs
+from harness.waiting.clock import Clock
+from harness.waiting.wait import PATIENCE, Activity, Deadline, Patience, wait_until
 
 SHARED_MEMORY = Path("/dev/shm")
 DYING_SECONDS = 2.0  # between the first sign of its end and the exit status; mostly far less
@@ -159,7 +159,7 @@ class ServerProcess:
                 self._shim.record_what_is_watched()
             if command.clock is not None:
                 command.clock.set(self._shim)
-            environment.update(shim.environment(command.preload, self._shim.path, directory))
+            environment.update(preload.environment(command.preload, self._shim.path, directory))
         if command.steps:
             self._work = Work(home / "work")
             environment.update(self._work.environment())
@@ -325,7 +325,7 @@ class ServerProcess:
         return self.shim.calls() if self.shim else None
 
     def steps(self) -> int | None:
-        """The work so far of all its processes, see harness/server/work. None: it was not built so
+        """The work so far of all its processes, see harness/server/steps. None: it was not built so
         that it counts."""
         return self._work.steps() if self._work else None
 
@@ -400,7 +400,7 @@ class ServerProcess:
         if command.preload and command.linked_here and not self._shim_is_loaded:
             if not wait_until(lambda: not self.alive(), COMPLAINT_SECONDS):
                 hidden = any(map(procfs.hides, self.pids()))
-                raise NotJudged(HIDDEN if hidden else shim.not_loaded(self.stderr.text()))
+                raise NotJudged(HIDDEN if hidden else preload.not_loaded(self.stderr.text()))
             self._shim_is_loaded = True
 
 

@@ -12,10 +12,11 @@ import secrets
 import signal
 from dataclasses import dataclass
 
-from harness.failures.failure import NotJudged
+from harness.feedback.failure import NotJudged
 from harness.server import kill
-from harness.server.linux import prctl, procfs
-from harness.server.waiting.wait import PATIENCE, Activity, wait_until
+from harness.server.linux import prctl
+from harness.waiting import procfs
+from harness.waiting.wait import PATIENCE, Activity, wait_until
 
 MARK = "EVENT_LOOP_LAB_CHILD"
 KILL_SECONDS = 10.0  # a killed process is gone long before; only a sick kernel takes longer

@@ -6,11 +6,11 @@ import re
 import socket
 from typing import TYPE_CHECKING
 
-from harness.failures.failure import Failure, NotJudged
-from harness.server.linux import procfs
+from harness.feedback.failure import Failure, NotJudged
 from harness.server.output import KEPT
 from harness.server.spawn import LOCALHOST
-from harness.server.waiting.wait import Deadline, Patience, Waited
+from harness.waiting import procfs
+from harness.waiting.wait import Deadline, Patience, Waited
 
 if TYPE_CHECKING:
     from harness.server.process import ServerProcess

@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.failures.failure import Failure, NotJudged
-from harness.lab import surroundings
-from harness.lab.units import MIB
+from harness.feedback.failure import Failure, NotJudged
 from harness.server.linux import landlock, seccomp
-from harness.server.shim import NO_DESCRIPTOR, PRELOAD, Limit, start_words
-from harness.server.waiting.clock import Start
+from harness.server.preload import NO_DESCRIPTOR, PRELOAD, Limit, start_words
+from harness.submission import surroundings
+from harness.submission.sizes import MIB
+from harness.waiting.clock import Start
 
 FILE_BYTES = 64 * MIB  # a server may write into one file
 CPU_SECONDS = 120

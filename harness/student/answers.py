@@ -9,11 +9,11 @@ import argparse
 import json
 from pathlib import Path
 
-from harness.grading import history
-from harness.grading.request import RESULTS
-from harness.lab import answers, chapters, command_line
-from harness.lab.chapters import Chapter
-from harness.lab.target import WrongUsage, as_typed, setting
+from harness.grade import history
+from harness.grade.request import RESULTS
+from harness.submission import answers, chapters, command_line
+from harness.submission.chapters import Chapter
+from harness.submission.target import WrongUsage, as_typed, setting
 
 
 def main(arguments: list[str]) -> int:

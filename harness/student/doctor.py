@@ -9,13 +9,13 @@ import argparse
 import textwrap
 from dataclasses import dataclass
 
-from harness.failures.printable import harmless
-from harness.grading import scoring
-from harness.grading.scoring import Claim
-from harness.lab import chapters, command_line
-from harness.lab.target import setting
+from harness.feedback.printable import harmless
+from harness.grade import scoring
+from harness.grade.scoring import Claim
 from harness.student import needed
 from harness.student.needed import Instrument
+from harness.submission import chapters, command_line
+from harness.submission.target import setting
 
 COLUMNS = 80
 NAME = 18  # columns

@@ -14,18 +14,18 @@ import shutil
 import time
 from pathlib import Path
 
-from harness.claims.stage import linking, program
-from harness.claims.stage.stage import Run, Stage
-from harness.failures.failure import Failure, NotJudged
-from harness.grading import report, terminal
-from harness.grading.diagnosis import diagnose
-from harness.grading.request import parse
-from harness.lab import chapters, command_line, seed, sources
-from harness.lab.numbers import is_whole
-from harness.lab.target import Target, WrongUsage, as_typed, resolve, setting
+from harness.claims.context.stage import Run, Stage
+from harness.feedback.failure import Failure, NotJudged
+from harness.grade import report, terminal
+from harness.grade.diagnosis import diagnose
+from harness.grade.request import parse
+from harness.modules import linking, program
 from harness.server import build
 from harness.server.process import ServerProcess
 from harness.server.spawn import Command
+from harness.submission import chapters, command_line, seed, sources
+from harness.submission.numbers import is_whole
+from harness.submission.target import Target, WrongUsage, as_typed, resolve, setting
 
 PROGRAM, FIRST_CHAPTER, COMPILER = "05_fuzz", "05", "clang"
 KEPT = command_line.BUILD / "fuzz"

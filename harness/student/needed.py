@@ -14,15 +14,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.claims.instruments import sanitizers, valgrind
+from harness.claims.context import sanitizers, valgrind
 from harness.client.redis.here import OTHERS as PROGRAMS_OF_OTHERS
-from harness.failures.failure import NotJudged
-from harness.grading.scoring import Claim
-from harness.lab.chapters import ROOT
-from harness.lab.units import MIB
-from harness.server import build, limits, shim
-from harness.server.linux import cgroup, landlock, network, prctl, procfs, ring
-from harness.server.waiting import sockdiag
+from harness.feedback.failure import NotJudged
+from harness.grade.scoring import Claim
+from harness.server import build, limits, preload
+from harness.server.linux import cgroup, landlock, network, prctl, ring
+from harness.submission.chapters import ROOT
+from harness.submission.sizes import MIB
+from harness.waiting import procfs, sockdiag
 
 SECONDS = 60  # for a program of two lines, on a busy machine
 DISK_BYTES = 1024 * MIB  # for what is built, and what servers write
@@ -124,11 +124,11 @@ def queues() -> str:
 def library() -> str:
     """Whether it is built, and loaded into a program, as into a server."""
     try:
-        path = shim.shim_library()
+        path = preload.shim_library()
     except NotJudged as error:
         return str(error).splitlines()[0]
     with tempfile.TemporaryDirectory(prefix="lab-checkup-") as scratch:
-        variables = shim.environment([path], Path(scratch, "shim"), Path(scratch))
+        variables = preload.environment([path], Path(scratch, "shim"), Path(scratch))
         done = subprocess.run(
             ["cat", "/proc/self/maps"],
             cwd=scratch,
@@ -137,7 +137,7 @@ def library() -> str:
         )
     if procfs.named_in(done.stdout, os.path.realpath(path)):
         return ""
-    return shim.not_loaded(done.stderr.decode(errors="replace"))
+    return preload.not_loaded(done.stderr.decode(errors="replace"))
 
 
 def confinement() -> str:

@@ -13,14 +13,14 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from harness.claims.instruments import gdb
-from harness.claims.instruments.order import compare
-from harness.failures.failure import NotJudged
-from harness.grading import orders, report, terminal
-from harness.grading.judge import grade_target
-from harness.grading.request import asked, one_test, parse
-from harness.lab import command_line
-from harness.lab.target import WrongUsage, named, setting
+from harness.claims.context import gdb
+from harness.claims.context.order import compare
+from harness.feedback.failure import NotJudged
+from harness.grade import orders, report, terminal
+from harness.grade.judge import grade_target
+from harness.grade.request import asked, one_test, parse
+from harness.submission import command_line
+from harness.submission.target import WrongUsage, named, setting
 
 ID = re.compile(r"(?P<chapter>\d\d)-(?P<test>\w+)-(?P<seed>\d+)")
 EXAMPLE = "ID=02-02_short_write_is_resumed-693144"

@@ -15,13 +15,14 @@ import socket
 import sys
 from typing import NoReturn
 
-from harness.failures.failure import NotJudged
-from harness.lab import command_line
-from harness.lab.chapters import find
-from harness.lab.command_line import BUILD
-from harness.lab.target import WrongUsage, port_number, resolve, setting
+from harness.feedback.failure import NotJudged
 from harness.server.build import BuildFailed, cached_server
-from harness.server.linux import prctl, procfs
+from harness.server.linux import prctl
+from harness.submission import command_line
+from harness.submission.chapters import find
+from harness.submission.command_line import BUILD
+from harness.submission.target import WrongUsage, port_number, resolve, setting
+from harness.waiting import procfs
 
 USUAL_PORT = 1234
 LOOKS_MS = (5, 500)  # between two looks whether it listens: at first, and after a while

@@ -16,12 +16,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from harness.failures.failure import NotJudged
-from harness.grading import errors, judge, report, terminal
-from harness.grading.request import asked, parse
-from harness.grading.scoring import FAILED, PASSED, Grade, Outcome, number_text
-from harness.lab import chapters, command_line, sources
-from harness.lab.target import WrongUsage, resolve
+from harness.feedback.failure import NotJudged
+from harness.grade import errors, judge, report, terminal
+from harness.grade.request import asked, parse
+from harness.grade.scoring import FAILED, PASSED, Grade, Outcome, number_text
+from harness.submission import chapters, command_line, sources
+from harness.submission.target import WrongUsage, resolve
 
 LOOK_SECONDS = 0.2  # between two checks of the files
 CALM_SECONDS = 0.1  # an editor may save several files, or one in several steps

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 from _pytest.runner import runtestprotocol
 
-from harness.grading import request
-from harness.grading.workers import Workers
+from harness.grade import request
+from harness.grade.workers import Workers
 from harness.server.linux import prctl
 from harness.tests import golden, graders
 from harness.tests.drawn import FULL, SEED

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.authors.mutants.mutant import Mutant
-from harness.claims.stage import linking
-from harness.failures.hints import HINTS
-from harness.grading import scoring
-from harness.lab.chapters import CHAPTERS, ROOT, Chapter
-from harness.lab.target import setting
+from harness.feedback.hints import HINTS
+from harness.grade import scoring
+from harness.maintain.wrong_servers.wrong_server import WrongServer
+from harness.modules import linking
+from harness.submission.chapters import CHAPTERS, ROOT, Chapter
+from harness.submission.target import setting
 
 
 def slug(chapter: Chapter) -> str:
@@ -124,7 +124,7 @@ def drawn_claims(
     return ["--only", ",".join(drawn)]
 
 
-def wrong_servers(catalogue: Sequence[Mutant]) -> set[str]:
+def wrong_servers(catalogue: Sequence[WrongServer]) -> set[str]:
     """The ids of those that are judged without FULL=1: FIXED, which are always the same, ROTATING,
     and OF_CHANGED, for the claims that a change touches and then for its chapters."""
     fixed = _of_each_heading(catalogue)[:FIXED]
@@ -139,9 +139,9 @@ def wrong_servers(catalogue: Sequence[Mutant]) -> set[str]:
     return {one.id for one in (*fixed, *rotating, *changed[:OF_CHANGED])}
 
 
-def _of_each_heading(catalogue: Iterable[Mutant]) -> list[Mutant]:
+def _of_each_heading(catalogue: Iterable[WrongServer]) -> list[WrongServer]:
     """For each heading of hints, the first wrong server and the last one."""
-    headings: dict[str, list[Mutant]] = {}
+    headings: dict[str, list[WrongServer]] = {}
     for one in catalogue:
         if one.hint in HINTS:
             headings.setdefault(HINTS[one.hint].anchor, []).append(one)

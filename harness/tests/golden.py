@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.lab.chapters import ROOT
+from harness.submission.chapters import ROOT
 
 DIRECTORY = Path(__file__).with_name("golden")
 RECORD = False  # set by conftest.py

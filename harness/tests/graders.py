@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.authors.mutants.grader import Grader
-from harness.authors.mutants.judge import ENVIRONMENT
+from harness.maintain.wrong_servers.grader import Grader
+from harness.maintain.wrong_servers.judge import ENVIRONMENT
 
 _kept: dict[str, Grader] = {}
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness.lab.chapters import ROOT
+from harness.submission.chapters import ROOT
 
 SECONDS = 600  # at most, for a command that hangs
 

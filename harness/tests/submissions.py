@@ -111,8 +111,8 @@ def test_01_ends(server):
 '''
 
 CLAIMS_02 = '''
-from harness.failures.failure import NotJudged
 from harness.claims.marker import claim
+from harness.feedback.failure import NotJudged
 
 @claim("02.1", points=60)
 def test_02_random_bytes(server, rng):
@@ -133,8 +133,8 @@ import os
 import signal
 import time
 
-from harness.failures.failure import NotJudged
 from harness.claims.marker import claim
+from harness.feedback.failure import NotJudged
 
 @claim("01.1", points=10)
 def test_01_bug_of_the_test(server):
@@ -160,8 +160,8 @@ def test_01_connects(server):
 CLAIMS_BUSY = '''
 from pathlib import Path
 
-from harness.failures.failure import TooBusy
 from harness.claims.marker import claim
+from harness.feedback.failure import TooBusy
 
 @claim("01.1", points=60)
 def test_01_quiet_the_second_time(server):

@@ -18,7 +18,7 @@ export const WORDS = {
     failure: "The failure",
     states:
       "One connection of the solution, step by step. The solution ran, and a small file that was linked " +
-      "with it (`harness/authors/pictures/states.c`) told what `struct conn` held after each call. The lab's " +
+      "with it (`harness/maintain/pictures/states.c`) told what `struct conn` held after each call. The lab's " +
       "library let the first `send()` take 4 bytes only, as a full buffer of the kernel does.",
     allSteps: "All steps",
     actions: {},
@@ -43,7 +43,7 @@ export const WORDS = {
     failure: "失败信息",
     states:
       "参考答案里的一个连接，可以一步一步地看。这些内容来自一次真实的运行：一个小文件" +
-      "（`harness/authors/pictures/states.c`）与参考答案链接在一起，报告每次调用之后 `struct conn` 里有什么。" +
+      "（`harness/maintain/pictures/states.c`）与参考答案链接在一起，报告每次调用之后 `struct conn` 里有什么。" +
       "实验的库让第一次 `send()` 只接受 4 个字节，内核的缓冲区满了就会这样。",
     allSteps: "所有步骤",
     // The texts of docs/states/*.json, up to the bytes.

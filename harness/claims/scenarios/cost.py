@@ -1,6 +1,6 @@
 """What a server may cost as its work grows: its steps by ratios, memory by a bound.
 
-Steps are counted, see harness/server/work, so what other programs do does not change them. Where
+Steps are counted, see harness/server/steps, so what other programs do does not change them. Where
 the server cannot be built for that, its CPU time takes their place, with wide bounds.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.claims.instruments.observe import (
+from harness.claims.context.observe import (
     cpu_of,
     cpu_share,
     eventually,
@@ -20,8 +20,8 @@ from harness.claims.instruments.observe import (
 )
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, burst, burst_that_waits
 from harness.client.client import Client
-from harness.failures.failure import Failure
-from harness.lab.units import KIB, MIB
+from harness.feedback.failure import Failure
+from harness.submission.sizes import KIB, MIB
 
 # A frame of a burst beside one of a small batch, in steps. It takes fewer calls: in the solutions
 # 0.4 to 0.7 times as many steps. In a server that moves its buffer for every frame, 20 times.

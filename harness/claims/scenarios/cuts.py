@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from harness.client.framing import LENGTH, Framing
-from harness.server.shim import Group, Plan, Step, fail, piece
-from harness.server.shim.layout import STEPS_MAX
+from harness.server.preload import Group, Plan, Step, fail, piece
+from harness.waiting.shared import STEPS_MAX
 
 MOST_NAMED = 3  # more cuts than this are told by the sizes of the pieces
 MOST_DISTURBED = 3  # more cuts than this are tried without disturbance only

@@ -9,7 +9,7 @@ from harness.claims.scenarios.redis_commands import Command
 from harness.client import resp
 from harness.client.redis import here
 from harness.client.resp import Answers
-from harness.failures.failure import Failure, NotJudged
+from harness.feedback.failure import Failure, NotJudged
 from harness.server.process import ServerProcess
 
 OPTIONS = '--port {port} --bind 127.0.0.1 --save "" --appendonly no --loglevel warning'

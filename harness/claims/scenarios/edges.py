@@ -7,16 +7,11 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, product
 
-from harness.claims.instruments.observe import (
-    awaits_input,
-    bytes_within,
-    until_asleep,
-    until_read,
-)
+from harness.claims.context.observe import awaits_input, bytes_within, until_asleep, until_read
 from harness.claims.scenarios.exchanges import connect_narrow, ping
 from harness.client import length_framing
 from harness.client.expected_replies import Replies
-from harness.lab.units import KIB, MIB
+from harness.submission.sizes import KIB, MIB
 
 ROOMY_BYTES = 8 * MIB  # of a stream: more than the kernel holds
 NARROW_BYTES = 3 * MIB  # the same, of a client for which it holds little

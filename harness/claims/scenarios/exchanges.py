@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 
-from harness.claims.instruments.observe import (
+from harness.claims.context.observe import (
     bytes_within,
     eventually,
     kernel_tells,
@@ -18,13 +18,13 @@ from harness.claims.instruments.observe import (
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
-from harness.failures.failure import Failure, NotJudged
-from harness.failures.printable import printable
-from harness.lab.units import KIB, MIB
+from harness.feedback.failure import Failure, NotJudged
+from harness.feedback.printable import printable
 from harness.server.process import ServerProcess
 from harness.server.process_tree import ExitStatus
-from harness.server.waiting.idle import Quiescence
-from harness.server.waiting.wait import SECONDS, Deadline, Patience
+from harness.submission.sizes import KIB, MIB
+from harness.waiting.idle import Quiescence
+from harness.waiting.wait import SECONDS, Deadline, Patience
 
 LISTENING = b"listening on "  # begins the one line on stdout
 LETTERS = bytes(ord("a") + value % 26 for value in range(256))  # a letter for each random byte

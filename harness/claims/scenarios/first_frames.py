@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import random
 
-from harness.claims.instruments.observe import unread_bytes, until_asleep, until_read
+from harness.claims.context.observe import unread_bytes, until_asleep, until_read
 from harness.claims.scenarios.exchanges import echo, words
 from harness.claims.scenarios.sent_at_once import HELD_BACK, leaves_at_once
 from harness.client import length_framing
 from harness.client.client import Client
-from harness.failures.conversation import counted
-from harness.failures.failure import Failure, NotJudged
-from harness.server.waiting.wait import wait_until
+from harness.feedback.conversation import counted
+from harness.feedback.failure import Failure, NotJudged
+from harness.waiting.wait import wait_until
 
 SIZES = (5, 5_000, 70_000)  # bytes; between them the buffers that one gives a fixed size
 MORE_BYTES = 4096  # the body of a frame that follows one which the server does not read

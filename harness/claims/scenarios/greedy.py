@@ -15,9 +15,9 @@ from contextlib import ExitStack, contextmanager
 
 from harness.client import length_framing
 from harness.client.stream import Stream
-from harness.failures.failure import TooBusy
-from harness.lab.units import KIB, MIB
-from harness.server.waiting.wait import Deadline
+from harness.feedback.failure import TooBusy
+from harness.submission.sizes import KIB, MIB
+from harness.waiting.wait import Deadline
 
 OFFERED_BYTES = MIB  # to one send, about
 SENT_SECONDS = 10.0  # at most, until all of them have sent something

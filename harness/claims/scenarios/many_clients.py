@@ -15,9 +15,9 @@ from pathlib import Path
 
 from harness.client import length_framing
 from harness.client.stream import Stream
-from harness.failures.failure import Failure, NotJudged, TooBusy
-from harness.server.waiting import sockdiag
-from harness.server.waiting.wait import LOOK_SECONDS, Deadline
+from harness.feedback.failure import Failure, NotJudged, TooBusy
+from harness.waiting import sockets
+from harness.waiting.wait import LOOK_SECONDS, Deadline
 
 MOMENT_SECONDS = 0.5  # for what is under way when a backlog is full
 LONGEST_BACKLOG = Path("/proc/sys/net/core/somaxconn")  # what the kernel cuts a backlog down to
@@ -120,8 +120,8 @@ def _finish(sockets: list[socket.socket], server) -> tuple[int, int]:
 def _is_full(server, one: socket.socket) -> bool:
     """Whether the backlog has no space for this one."""
     try:
-        return sockdiag.accepts_no_more(server.address, one.getsockname())
-    except (OSError, sockdiag.Unavailable):
+        return sockets.accepts_no_more(server.address, one.getsockname())
+    except (OSError, sockets.Unavailable):
         return False
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from harness.claims.instruments.observe import eventually
+from harness.claims.context.observe import eventually
 from harness.claims.marker import GONE, MUTE
 from harness.client import resp
 from harness.client.client import Client
 from harness.client.resp import OK, Answers, Err, words_of
-from harness.failures.failure import Failure
-from harness.lab.units import KIB
+from harness.feedback.failure import Failure
+from harness.submission.sizes import KIB
 
 # General hints, for the hints of claims: the server has ended, or closes; or is wrong in any way.
 ENDED = (*GONE, "ended-early", "crashed")

@@ -28,8 +28,8 @@ from harness.client.messages import (
     request,
     string,
 )
-from harness.failures.compare import first_difference
-from harness.failures.failure import Failure
+from harness.feedback.compare import first_difference
+from harness.feedback.failure import Failure
 
 SEQ = 77  # of what is asked here
 LOOPS = 4

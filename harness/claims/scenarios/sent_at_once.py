@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from harness.claims.instruments.observe import arrived_bytes, is_open, sending, until_asleep
+from harness.claims.context.observe import arrived_bytes, is_open, sending, until_asleep
 from harness.client import length_framing
 from harness.client.client import Client
-from harness.failures.failure import Failure, TooBusy
-from harness.server.waiting.wait import wait_until
+from harness.feedback.failure import Failure, TooBusy
+from harness.waiting.wait import wait_until
 
 CLOSED = "the server closed the connection instead of answering"
 HELD_BACK = "reply-held-back"  # the hint

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from harness.claims.instruments.observe import until_asleep
+from harness.claims.context.observe import until_asleep
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, expect_stop
 from harness.client import length_framing
 from harness.client.client import Client
-from harness.failures.failure import Failure
-from harness.server.shim import Group, Plan, Step, fail, piece
+from harness.feedback.failure import Failure
+from harness.server.preload import Group, Plan, Step, fail, piece
 
 # Every call is tried up to this one; of those behind it, fewer and fewer.
 EVERY = 12

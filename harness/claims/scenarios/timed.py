@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING
 
-from harness.claims.instruments.observe import eventually, is_open
+from harness.claims.context.observe import eventually, is_open
 from harness.client.client import Client
-from harness.failures.failure import Failure, TooBusy
+from harness.feedback.failure import Failure, TooBusy
 
 if TYPE_CHECKING:
-    from harness.claims.stage.stage import Server
+    from harness.claims.context.stage import Server
 
 LATE_MS = 1  # docs/protocol.md: the limit of a wait is rounded up to a whole millisecond
 MOMENT_MS = 0.001  # before a time: nothing has come yet

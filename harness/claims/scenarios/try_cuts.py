@@ -12,13 +12,13 @@ from typing import NamedTuple
 from harness.claims.scenarios.cuts import BETWEEN, Cut, random_plan
 from harness.client.expected_replies import End
 from harness.client.stream import Stream
-from harness.failures.compare import first_difference
-from harness.failures.conversation import counted
-from harness.failures.failure import Failure
-from harness.lab.units import KIB
-from harness.server.shim import Group
-from harness.server.waiting.delivery import is_in_backlog
-from harness.server.waiting.wait import Deadline
+from harness.feedback.compare import first_difference
+from harness.feedback.conversation import counted
+from harness.feedback.failure import Failure
+from harness.server.preload import Group
+from harness.submission.sizes import KIB
+from harness.waiting.sockets import is_in_backlog
+from harness.waiting.wait import Deadline
 
 MOST = 64 * KIB  # bytes asked of one recv
 BATCH = 48  # clients at a time; how many more a server can have is another claim's matter

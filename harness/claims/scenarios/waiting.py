@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from harness.claims.instruments.observe import until_asleep, until_read
+from harness.claims.context.observe import until_asleep, until_read
 from harness.claims.marker import GONE, MUTE
 from harness.claims.scenarios.cost import EXACT, bounded
 from harness.claims.scenarios.rpc_talk import echo_text
@@ -20,9 +20,9 @@ from harness.claims.scenarios.timed import LATE_MS, soon
 from harness.client.client import Client
 from harness.client.framing import Framing
 from harness.client.messages import MESSAGES
-from harness.failures.failure import Failure, TooBusy
-from harness.lab.units import MIB
-from harness.server.waiting.wait import wait_until
+from harness.feedback.failure import Failure, TooBusy
+from harness.submission.sizes import MIB
+from harness.waiting.wait import wait_until
 
 BACKENDS = tuple(("--backend", name) for name in ("select", "poll", "epoll"))
 

@@ -28,13 +28,13 @@ is tried at once.
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import until_asleep
+from harness.claims.context.observe import until_asleep
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW
 from harness.claims.scenarios.rpc_talk import echo_text
 from harness.claims.scenarios.waiting import FIN, RST, SILENCE, Outcome, State, Waiting
 from harness.client import length_framing
 from harness.client.messages import ECHO, OK, after, reply, request, rung, string
-from harness.lab.units import KIB, MIB
+from harness.submission.sizes import KIB, MIB
 
 FORGOTTEN, ANSWERED, SERVED = Outcome.FORGOTTEN, Outcome.ANSWERED, Outcome.SERVED
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from harness.client.redis import here
-from harness.failures.failure import Failure
-from harness.failures.printable import harmless
-from harness.server.linux import prctl, procfs
-from harness.server.waiting.wait import Deadline
+from harness.feedback.failure import Failure
+from harness.feedback.printable import harmless
+from harness.server.linux import prctl
+from harness.waiting import procfs
+from harness.waiting.wait import Deadline
 
 LOOK_SECONDS = 0.005  # between two looks at the client
 MOVES_SECONDS = 0.01  # of CPU: one that uses less only looks whether something has come

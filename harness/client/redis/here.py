@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.failures.failure import LabFault, NotJudged
+from harness.feedback.failure import LabFault, NotJudged
 from harness.server import build
 
 HERE = Path(__file__).parent

@@ -24,12 +24,12 @@ from harness.course.classes.records import NOT_JUDGED, Class, Graded, Record
 from harness.course.classes.submissions import Submission, fitted, shown
 from harness.course.handover import handout
 from harness.course.isolation.choice import AUTO, KINDS, choose
-from harness.failures.failure import NotJudged
-from harness.lab import chapters, command_line, files
-from harness.lab.chapters import ROOT
-from harness.lab.numbers import is_whole
-from harness.lab.target import WrongUsage, as_typed, setting
-from harness.server import shim
+from harness.feedback.failure import NotJudged
+from harness.server import preload
+from harness.submission import chapters, command_line, files
+from harness.submission.chapters import ROOT
+from harness.submission.numbers import is_whole
+from harness.submission.target import WrongUsage, as_typed, setting
 
 MOST_JOBS = 256
 SPARE_SECONDS = 300  # of a grade, for a trace and to end everything
@@ -169,7 +169,7 @@ def share_libraries(grader: Grader, again: bool) -> None:
     write there. Without a compiler each grade says what is missing."""
     if grader.isolation.has_own_build:
         with contextlib.suppress(NotJudged):
-            shim.build_into(grader.of.libraries, again)
+            preload.build_into(grader.of.libraries, again)
 
 
 def command_of(options: argparse.Namespace, grader: Grader, name: str) -> list[str]:

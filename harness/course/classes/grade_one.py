@@ -23,14 +23,15 @@ from harness.course.classes import records, submissions, unpack
 from harness.course.classes.records import FAILED, NOT_JUDGED, OUTPUT, RESULT, Class, Record
 from harness.course.classes.submissions import Submission
 from harness.course.isolation.isolation import Isolation, Places
-from harness.failures.printable import harmless
-from harness.grading import results
-from harness.grading.scoring import Grade
-from harness.lab import files
-from harness.lab.chapters import ROOT
-from harness.lab.target import quoted
+from harness.feedback.printable import harmless
+from harness.grade import results
+from harness.grade.scoring import Grade
 from harness.server import kill, scratch
-from harness.server.linux import prctl, procfs
+from harness.server.linux import prctl
+from harness.submission import files
+from harness.submission.chapters import ROOT
+from harness.submission.target import quoted
+from harness.waiting import procfs
 
 TRIES = 2  # something that was not judged is tried once more
 GRADE_SECONDS = 720  # a grade stops by itself after 600 s of tests and 60 s of compiling

@@ -17,9 +17,9 @@ from urllib.parse import quote
 from harness.course.classes import records
 from harness.course.classes.records import FAILED, NOT_JUDGED, PASSED, Graded
 from harness.course.classes.submissions import shown
-from harness.failures.hints import HINTS
-from harness.lab.chapters import Chapter
-from harness.lab.units import KIB
+from harness.feedback.hints import HINTS
+from harness.submission.chapters import Chapter
+from harness.submission.sizes import KIB
 
 TEMPLATE = Path(__file__).with_name("page.html")
 TEXT_BYTES = 24 * KIB  # of one submission: more would make a browser slow

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.lab.chapters import ROOT
-from harness.lab.target import as_typed
 from harness.server.linux import prctl
+from harness.submission.chapters import ROOT
+from harness.submission.target import as_typed
 
 TICK_SECONDS = 0.05  # between two looks at the processes
 LAST_SECONDS = 60  # for those that were told to stop: they end their servers first

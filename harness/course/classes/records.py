@@ -23,8 +23,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from harness.course.classes.submissions import shown
-from harness.lab import command_line, parts, sheets
-from harness.lab.chapters import ROOT, Chapter
+from harness.submission import command_line, parts, sheets
+from harness.submission.chapters import ROOT, Chapter
 
 PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
 RECORD, RESULT, OUTPUT, LOG = "record.json", "result.json", "output.txt", "grade.log"

@@ -22,10 +22,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.failures.printable import harmless
-from harness.lab import sources
-from harness.lab.target import WrongUsage
-from harness.lab.units import MIB
+from harness.feedback.printable import harmless
+from harness.submission import sources
+from harness.submission.sizes import MIB
+from harness.submission.target import WrongUsage
 
 MOST_FILES = 2000  # in one submission
 MOST_BYTES = 64 * MIB

@@ -24,9 +24,9 @@ from typing import IO
 
 from harness.course.classes import submissions
 from harness.course.classes.submissions import MOST_BYTES, MOST_FILES
-from harness.failures.printable import harmless
-from harness.lab.units import KIB, MIB
+from harness.feedback.printable import harmless
 from harness.server.linux import landlock, prctl
+from harness.submission.sizes import KIB, MIB
 
 HOW = "Hand in the .c and .h files in one directory, or pack them as a .zip or a .tar.gz."
 NESTED = 2  # an archive in an archive, and no deeper

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from harness.course.handover import archive, handout
 from harness.course.handover.archive import Member
-from harness.lab import chapters, command_line, parts
-from harness.lab.chapters import ROOT, Chapter
-from harness.lab.target import WrongUsage, as_typed, setting
+from harness.submission import chapters, command_line, parts
+from harness.submission.chapters import ROOT, Chapter
+from harness.submission.target import WrongUsage, as_typed, setting
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:

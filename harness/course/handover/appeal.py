@@ -17,16 +17,16 @@ from pathlib import Path
 from harness.course.classes.records import lab_digest
 from harness.course.handover import archive, handin
 from harness.course.handover.archive import Member
-from harness.failures.failure import NotJudged
-from harness.grading import report
-from harness.grading.judge import grade_target
-from harness.grading.request import Request, asked, one_test, parse
-from harness.grading.scoring import FAILED, Grade
-from harness.lab import command_line, programs, seed
-from harness.lab.target import Target, WrongUsage, as_typed, named, setting
+from harness.feedback.failure import NotJudged
+from harness.grade import report
+from harness.grade.judge import grade_target
+from harness.grade.request import Request, asked, one_test, parse
+from harness.grade.scoring import FAILED, Grade
 from harness.server import build
 from harness.student import replay
 from harness.student.trace import page, timeline
+from harness.submission import command_line, programs, seed
+from harness.submission.target import Target, WrongUsage, as_typed, named, setting
 
 SECONDS = 10  # for a command that prints its version
 FILES = {

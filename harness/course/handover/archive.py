@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.lab import files
-from harness.lab.target import WrongUsage
+from harness.submission import files
+from harness.submission.target import WrongUsage
 
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can hold
 EARLIEST_SECONDS = 315_532_800  # the same; tar warns about files of 1970

@@ -16,13 +16,13 @@ from pathlib import Path
 
 from harness.course.handover import archive
 from harness.course.handover.archive import Member
-from harness.failures.failure import NotJudged
-from harness.failures.printable import harmless
-from harness.lab import chapters, command_line, seed, sources
-from harness.lab.chapters import ROOT
-from harness.lab.target import Target, WrongUsage, as_typed, resolve, setting
-from harness.lab.units import MIB
+from harness.feedback.failure import NotJudged
+from harness.feedback.printable import harmless
 from harness.server import build
+from harness.submission import chapters, command_line, seed, sources
+from harness.submission.chapters import ROOT
+from harness.submission.sizes import MIB
+from harness.submission.target import Target, WrongUsage, as_typed, resolve, setting
 
 PLACE = command_line.BUILD / "handin"
 RESULTS = command_line.BUILD / "results"

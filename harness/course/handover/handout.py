@@ -16,10 +16,10 @@ from pathlib import Path
 
 from harness.course.handover import archive
 from harness.course.handover.archive import Member
-from harness.lab import answers, chapters, command_line, parts, skeleton, sources
-from harness.lab.chapters import CHAPTERS, ROOT, Chapter
-from harness.lab.git import tracked
-from harness.lab.target import WrongUsage, as_typed, setting
+from harness.submission import answers, chapters, command_line, parts, skeleton, sources
+from harness.submission.chapters import CHAPTERS, ROOT, Chapter
+from harness.submission.git import tracked
+from harness.submission.target import WrongUsage, as_typed, setting
 
 DEFAULT = command_line.BUILD / "handout" / "lab.tar.gz"
 
@@ -198,7 +198,7 @@ def _note(handed_out: tuple[Chapter, ...], version: str) -> str:
 It has {which} of the lab. Begin with [README.md](README.md), or in Chinese with
 [docs/zh/README.md](docs/zh/README.md).
 {later}
-These files are not in it, so links to them lead nowhere, and `make test`, `make mutants`,
+These files are not in it, so links to them lead nowhere, and `make test`, `make wrong-servers`,
 `make steady`, `make pictures`, `make diff` and `make lesson` do not work here:
 
 | file | what it is |

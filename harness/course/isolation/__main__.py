@@ -23,11 +23,12 @@ from pathlib import Path
 
 from harness.course.isolation import landlocked
 from harness.course.isolation.isolation import Places, environment
-from harness.lab import chapters, command_line
-from harness.lab.surroundings import within
-from harness.lab.units import MIB
 from harness.server import kill, scratch
-from harness.server.linux import cgroup, landlock, prctl, procfs, seccomp
+from harness.server.linux import cgroup, landlock, prctl, seccomp
+from harness.submission import chapters, command_line
+from harness.submission.sizes import MIB
+from harness.submission.surroundings import within
+from harness.waiting import procfs
 
 MEMORY_BYTES = 4096 * MIB  # a grade has up to three servers, and each may have 1,536 MiB
 THREADS = 16_384  # of all processes of a grade; a server may have 8,192

@@ -20,10 +20,10 @@ from harness.course.isolation.isolation import (
     environment,
     of_python,
 )
-from harness.lab import parts, programs
-from harness.lab.chapters import CHAPTERS, ROOT
-from harness.lab.units import MIB
 from harness.server.linux import landlock
+from harness.submission import parts, programs
+from harness.submission.chapters import CHAPTERS, ROOT
+from harness.submission.sizes import MIB
 
 PROGRAM = "bwrap"
 MISSING = "the program bwrap is missing; the package bubblewrap has it"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness.course.isolation import bubblewrap, landlocked
 from harness.course.isolation.isolation import SYSTEM, Isolation, Nothing
-from harness.lab.target import WrongUsage
+from harness.submission.target import WrongUsage
 
 AUTO = "auto"
 # The best one first. Each returns the isolation, or why it does not work here.

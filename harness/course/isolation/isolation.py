@@ -2,7 +2,7 @@
 grade needs.
 
 All lists name what is allowed. So a file that somebody adds to the machine stays invisible until it
-is named here. For the files of the lab see lab/parts.py.
+is named here. For the files of the lab see submission/parts.py.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.lab.chapters import Chapter
-from harness.server.shim import READY
+from harness.server.preload import READY
+from harness.submission.chapters import Chapter
 
 # Everything else of the caller's environment stays outside. LAB_PATIENCE is for the lab's tests.
 KEPT = ("PATH", "LANG", "LC_ALL", "CC", "LAB_PATIENCE")

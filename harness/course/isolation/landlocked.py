@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from harness.course.isolation.isolation import SETTINGS, SYSTEM, Isolation, Places, of_python
-from harness.lab import parts
 from harness.server.linux import landlock, seccomp
+from harness.submission import parts
 
 SIGNALS_SINCE = 6  # the version of Landlock that keeps signals in, too
 

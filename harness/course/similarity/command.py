@@ -16,11 +16,11 @@ from harness.course.classes.submissions import Submission, fitted, shown
 from harness.course.similarity import page
 from harness.course.similarity.fingerprints import given
 from harness.course.similarity.pairs import Comparison, Pair, compare
-from harness.lab import command_line, files, sources
-from harness.lab.chapters import Chapter, find
-from harness.lab.target import WrongUsage, as_typed, setting
-from harness.lab.units import MIB
 from harness.server import scratch
+from harness.submission import command_line, files, sources
+from harness.submission.chapters import Chapter, find
+from harness.submission.sizes import MIB
+from harness.submission.target import WrongUsage, as_typed, setting
 
 EXAMPLE = "make similar CH=04 SUB=directory"
 

@@ -16,8 +16,8 @@ from functools import lru_cache
 from zlib import crc32
 
 from harness.course.similarity.tokens import tokens
-from harness.lab import sources
-from harness.lab.chapters import CHAPTERS, Chapter
+from harness.submission import sources
+from harness.submission.chapters import CHAPTERS, Chapter
 
 GRAM = 12
 WINDOW = 8

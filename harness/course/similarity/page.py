@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.course.similarity.pairs import Comparison, Pair
 from harness.course.similarity.pieces import Piece, Place, shared_pieces
-from harness.failures.printable import harmless
+from harness.feedback.printable import harmless
 
 TEMPLATE = Path(__file__).with_name("page.html")
 EVIDENCE = (

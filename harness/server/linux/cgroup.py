@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.server.linux import procfs
+from harness.waiting import procfs
 
 SWITCH = "LAB_BOUND"
 MEMORY, TASKS = "memory", "pids"  # the controllers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from harness.lab.units import MIB
+from harness.submission.sizes import MIB
 
 # malloc.h of glibc, where mallopt(3) is
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3

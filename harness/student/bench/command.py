@@ -20,15 +20,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.failures.failure import NotJudged
-from harness.lab import command_line, target
-from harness.lab.chapters import CHAPTERS, ROOT, find
-from harness.lab.numbers import is_whole
-from harness.lab.target import WrongUsage, setting
+from harness.feedback.failure import NotJudged
 from harness.server import build
 from harness.student.bench import measure, plot, redis_benchmark, subjects, table
 from harness.student.bench.measure import Bench, Cells, Place
 from harness.student.bench.subjects import ROWS, Row, Subject
+from harness.submission import command_line, target
+from harness.submission.chapters import CHAPTERS, ROOT, find
+from harness.submission.numbers import is_whole
+from harness.submission.target import WrongUsage, setting
 
 RESULTS = subjects.BUILT / "bench.json"
 ROUNDS = 5

@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.server.linux import procfs
 from harness.server.spawn import LOCALHOST, free_port
-from harness.server.waiting.wait import wait_until
 from harness.student.bench.subjects import BYTES, Load, Row, Subject
+from harness.waiting import procfs
+from harness.waiting.wait import wait_until
 
 WARM_MS, MEASURED_MS = 150, 600  # before anything is counted, and while it is
 START_SECONDS = 10  # until a server listens

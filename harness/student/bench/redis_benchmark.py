@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.client.redis import here
-from harness.lab.target import WrongUsage
 from harness.server.spawn import LOCALHOST
 from harness.student.bench.measure import Bench, Failed, asked
 from harness.student.bench.subjects import PEER, Row, Subject, chosen_rows
+from harness.submission.target import WrongUsage
 
 PROGRAM, SERVER = "redis-benchmark", "redis-server"
 CHAPTER = "redis"  # the name of the chapter whose servers speak its protocol

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.failures.failure import LabFault
-from harness.lab import chapters
-from harness.lab.command_line import BUILD
-from harness.lab.files import appearing
-from harness.lab.target import Target, WrongUsage
-from harness.lab.units import MIB
+from harness.feedback.failure import LabFault
 from harness.server import build
+from harness.submission import chapters
+from harness.submission.command_line import BUILD
+from harness.submission.files import appearing
+from harness.submission.sizes import MIB
+from harness.submission.target import Target, WrongUsage
 
 HERE = Path(__file__).parent
 BUILT = BUILD / "bench"

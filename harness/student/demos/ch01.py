@@ -6,8 +6,8 @@ import socket
 import threading
 import time
 
-from harness.failures.conversation import counted
-from harness.lab.units import MIB
+from harness.feedback.conversation import counted
+from harness.submission.sizes import MIB
 
 
 def show() -> None:

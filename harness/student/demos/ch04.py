@@ -6,8 +6,8 @@ import time
 
 from harness.client import length_framing
 from harness.client.client import Client
-from harness.lab.units import MIB
 from harness.student.demos.shown import Shown, server_of
+from harness.submission.sizes import MIB
 
 
 def show() -> None:

@@ -14,8 +14,8 @@ from contextlib import contextmanager, nullcontext
 from harness.claims.scenarios.greedy import greedy
 from harness.client import length_framing, messages
 from harness.client.client import Client
-from harness.lab.units import MIB
 from harness.student.demos.shown import Shown, Stopwatch, server_of
+from harness.submission.sizes import MIB
 
 GREEDY = (0, 5, 20)
 SMALLEST = messages.request(messages.ECHO, 1, messages.string(b""))

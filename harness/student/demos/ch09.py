@@ -10,8 +10,8 @@ import time
 from harness.claims.scenarios.greedy import greedy
 from harness.client import messages
 from harness.client.client import Client
-from harness.failures.conversation import Conversation
-from harness.failures.failure import NotJudged
+from harness.feedback.conversation import Conversation
+from harness.feedback.failure import NotJudged
 from harness.student.demos.shown import Shown, built, server_of
 
 WARM_SECONDS, WATCHED_SECONDS = 0.3, 1.0

@@ -6,13 +6,13 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.claims.instruments.observe import until_read
+from harness.claims.context.observe import until_read
 from harness.client import length_framing
-from harness.lab.chapters import find
-from harness.lab.units import KIB
-from harness.server.linux import procfs
 from harness.server.process import ServerProcess
 from harness.student.demos.shown import Shown, built, server_of
+from harness.submission.chapters import find
+from harness.submission.sizes import KIB
+from harness.waiting import procfs
 
 CLIENTS = 1000
 SPARE = 200  # descriptors for everything else

@@ -16,11 +16,11 @@ from shutil import which
 from typing import NamedTuple
 
 from harness.client import length_framing
-from harness.failures.failure import Failure, NotJudged
-from harness.lab import chapters
+from harness.feedback.failure import Failure, NotJudged
 from harness.server import build
 from harness.server.process import ServerProcess
 from harness.student.demos.shown import PROBE, NotReady, what_to_do
+from harness.submission import chapters
 
 SERVERS = {"06": (), "10": ("--threads", "1"), "11": ("--threads", "1", "--io", "uring")}
 MAY_BE_MISSING = "11"

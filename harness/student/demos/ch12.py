@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from harness.claims.scenarios.differential import OPTIONS
 from harness.client import resp
 from harness.client.redis import here
-from harness.failures.failure import Failure, NotJudged
-from harness.failures.printable import harmless, printable
+from harness.feedback.failure import Failure, NotJudged
+from harness.feedback.printable import harmless, printable
 from harness.server.process import ServerProcess
 from harness.student.demos.shown import server_of
 

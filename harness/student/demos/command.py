@@ -12,10 +12,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
-from harness.failures.failure import Failure, NotJudged
-from harness.lab import chapters, command_line
-from harness.lab.target import WrongUsage, chapter_of, setting
+from harness.feedback.failure import Failure, NotJudged
 from harness.student.demos.shown import NotReady
+from harness.submission import chapters, command_line
+from harness.submission.target import WrongUsage, chapter_of, setting
 
 OF_A_TARGET = ("DIR", "FROM", "SERVER", "PORT")  # variables that name one, for other commands
 

@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.client.client import Client
-from harness.failures.conversation import Conversation
-from harness.failures.failure import Failure, LabFault, NotJudged
-from harness.lab import chapters, files
-from harness.lab.chapters import Chapter
-from harness.lab.command_line import BUILD
+from harness.feedback.conversation import Conversation
+from harness.feedback.failure import Failure, LabFault, NotJudged
 from harness.server import build
+from harness.server.preload import shim_library
 from harness.server.process import ServerProcess
-from harness.server.shim import shim_library
-from harness.server.waiting.wait import PATIENCE, Patience
+from harness.submission import chapters, files
+from harness.submission.chapters import Chapter
+from harness.submission.command_line import BUILD
+from harness.waiting.wait import PATIENCE, Patience
 
 PROBE = Patience(1.0)  # for a server that may not be finished
 

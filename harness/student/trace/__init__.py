@@ -7,5 +7,5 @@
     page.py        the same rows as an HTML file
     command.py     make trace
 
-The record is saved by harness/claims/stage/recorder.py, in the process that runs the test.
+The record is saved by harness/claims/context/recorder.py, in the process that runs the test.
 """

@@ -10,21 +10,21 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from harness.failures.failure import NotJudged
-from harness.grading import report, terminal
-from harness.grading.judge import grade_target
-from harness.grading.request import asked, one_test, parse
-from harness.grading.scoring import FAILED, Grade
-from harness.lab import command_line
-from harness.lab.chapters import ROOT
-from harness.lab.target import WrongUsage, as_typed, named
+from harness.feedback.failure import NotJudged
+from harness.grade import report, terminal
+from harness.grade.judge import grade_target
+from harness.grade.request import asked, one_test, parse
+from harness.grade.scoring import FAILED, Grade
 from harness.student import replay
 from harness.student.trace import page, rows, timeline
+from harness.submission import command_line
+from harness.submission.chapters import ROOT
+from harness.submission.target import WrongUsage, as_typed, named
 
 PAGES = ROOT / "build" / "trace"
 NO_SERVER = (
     "This test has no server, and so no timeline: a program of the grader calls the module",
-    "by itself (harness/claims/programs). A debugger shows what happens in it:",
+    "by itself (harness/modules). A debugger shows what happens in it:",
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator
 
-from harness.failures.printable import printable
+from harness.feedback.printable import printable
 from harness.student.trace.rows import Row, Rows
 from harness.student.trace.timeline import Levels, Timeline
 

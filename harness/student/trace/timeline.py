@@ -12,8 +12,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.failures.conversation import GRADER, counted
-from harness.server.shim import layout
+from harness.feedback.conversation import GRADER, counted
+from harness.waiting import shared as layout
 
 SHOWN_BYTES = 64  # of what moved
 HEADER_BYTES = 4  # of a frame

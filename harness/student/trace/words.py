@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from harness.failures.conversation import SHOWN_BYTES, counted, describe_bytes
-from harness.failures.printable import printable
+from harness.feedback.conversation import SHOWN_BYTES, counted, describe_bytes
+from harness.feedback.printable import printable
 from harness.student.trace.timeline import (
     ACCEPTS,
     CLIENT,

@@ -12,8 +12,8 @@ import pytest
 
 from harness.client import length_framing
 from harness.client.client import Client, Conversation
-from harness.server.waiting import wait
-from harness.server.waiting.wait import Patience, wait_until
+from harness.waiting import wait
+from harness.waiting.wait import Patience, wait_until
 
 HELLO = length_framing.encode(b"hello")
 SHORT = Patience(0.05)  # for waits that are meant to run out

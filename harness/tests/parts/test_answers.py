@@ -4,16 +4,16 @@ import json
 import re
 import shutil
 
-from harness.grading import history
-from harness.lab import answers
-from harness.lab.chapters import ROOT, find
+from harness.grade import history
 from harness.student.answers import main
+from harness.submission import answers
+from harness.submission.chapters import ROOT, find
 from harness.tests import golden
 
 
 def test_answers_are_shown_when_the_chapter_is_finished(monkeypatch, tmp_path, capsys):
     """The grade has to be one of the student's own files as they are now, with 100 points."""
-    for place in ("lab.chapters.ROOT", "lab.answers.ROOT", "student.answers.RESULTS"):
+    for place in ("submission.chapters.ROOT", "lab.answers.ROOT", "student.answers.RESULTS"):
         monkeypatch.setattr(f"harness.{place}", tmp_path)
     own, packed = tmp_path / "chapters" / find("01").slug, tmp_path / answers.PACKED.format("01")
     shutil.copytree(ROOT / "chapters" / find("01").slug, own)

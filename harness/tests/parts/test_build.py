@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from harness.feedback.failure import Failure, LabFault
+from harness.grade import grade
+from harness.modules import linking
+from harness.server import build, objects
+from harness.submission import chapters
 from harness.tests.shell import script
 from harness.tests.submissions import BROKEN, WARNING, right, submission
-from harness.claims.stage import linking
-from harness.failures.failure import Failure, LabFault
-from harness.grading import grade
-from harness.lab import chapters
-from harness.server import build, objects
 
 CHAPTER = chapters.find("05")
 PROGRAM = "05_reader"

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from harness.authors.mutants import catalogue, matrix
-from harness.authors.mutants.catalogue import CATALOGUE
-from harness.authors.mutants.judge import OTHER_HINT, Judgement
-from harness.failures.hints import HINTS
-from harness.grading import scoring
-from harness.lab.chapters import find
+from harness.feedback.hints import HINTS
+from harness.grade import scoring
+from harness.maintain.wrong_servers import catalogue, matrix
+from harness.maintain.wrong_servers.catalogue import CATALOGUE
+from harness.maintain.wrong_servers.judge import OTHER_HINT, Judgement
+from harness.submission.chapters import find
 from harness.tests.drawn import CHANGED
 
 CLAIMS = scoring.load()
@@ -28,8 +28,8 @@ PROVED_ELSEWHERE = {
 def test_every_claim_and_every_hint_has_a_wrong_server():
     """A claim that no wrong server is meant for may be one that cannot fail."""
     unused = catalogue.unused(CATALOGUE, CLAIMS)
-    assert not unused, f"add one for {unused} to solutions/NN-name/wrong.patch"
-    printed = {mutant.hint for mutant in CATALOGUE}
+    assert not unused, f"add one for {unused} to solutions/NN-name/wrong-servers.patch"
+    printed = {wrong.hint for wrong in CATALOGUE}
     unproved = sorted(set(HINTS) - printed - set(PROVED_ELSEWHERE))
     assert not unproved, f"no wrong server is meant to print {unproved}: add one, or remove these"
     twice = printed & set(PROVED_ELSEWHERE) | set(PROVED_ELSEWHERE) - set(HINTS)
@@ -48,10 +48,10 @@ def test_a_claim_needs_the_program_of_others_that_it_runs():
 
 def test_the_catalogue_is_sound():
     """Each of those that are judged is applied, too; here, those of chapters that have changed."""
-    changed = [mutant for mutant in CATALOGUE if mutant.chapter in CHANGED]
+    changed = [wrong for wrong in CATALOGUE if wrong.chapter in CHANGED]
     faults = catalogue.faults(CATALOGUE, CLAIMS, diffs=False) + catalogue.faults(changed, CLAIMS)
     assert not faults, "\n".join(["the wrong servers are not sound:", *faults])
-    rows = matrix.table([Judgement(mutant, OTHER_HINT, "x") for mutant in CATALOGUE])
+    rows = matrix.table([Judgement(wrong, OTHER_HINT, "x") for wrong in CATALOGUE])
     assert max(map(len, rows.splitlines())) <= matrix.WIDTH
 
 
@@ -97,5 +97,5 @@ def test_a_fault_of_the_catalogue_is_named_with_its_place():
             catalogue.read(find("01"), SOUND.replace(old, new, 1)), CLAIMS
         )
         name = "two" if new == "## two" else "one"
-        assert fault.startswith(f"solutions/01-blocking/wrong.patch: {name}: ")
+        assert fault.startswith(f"solutions/01-blocking/wrong-servers.patch: {name}: ")
         assert says in fault

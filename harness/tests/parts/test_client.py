@@ -11,7 +11,7 @@ import pytest
 from harness.tests import golden
 from harness.tests.parts.peer import HELLO, SHORT, arrives, reset, slowly
 from harness.tests.parts.peer import peer  # noqa: F401: a fixture
-from harness.claims.stage.draws import Draws
+from harness.claims.context.draws import Draws
 from harness.client import length_framing, resp, stream
 from harness.client.redis import client as redis
 from harness.client.client import Client, Conversation
@@ -19,10 +19,10 @@ from harness.client.expected_replies import Replies
 from harness.client.framing import LINE, Fixed
 from harness.client.messages import MALFORMED, MESSAGES, OK, SUM, WHO, i32, i64, reply
 from harness.client.resp import NO_ARRAY, RESP, Answers
-from harness.failures.compare import compare
-from harness.failures.failure import Failure, NotJudged
-from harness.lab.units import MIB
-from harness.server.waiting import wait
+from harness.feedback.compare import compare
+from harness.feedback.failure import Failure, NotJudged
+from harness.submission.sizes import MIB
+from harness.waiting import wait
 
 close = socket.socket.close
 frame = length_framing.encode

@@ -7,16 +7,16 @@ from unittest.mock import Mock
 
 import pytest
 
-from harness.failures.failure import NotJudged
-from harness.lab.units import MIB
-from harness.server.waiting import sockdiag
+from harness.feedback.failure import NotJudged
 from harness.student import doctor
+from harness.submission.sizes import MIB
 from harness.tests import golden
 from harness.tests.shell import script
+from harness.waiting import sockets
 
 which = shutil.which
 FINE = doctor.Instrument("fine", problem=str, remedy="")
-NO_ADDRESS, NO_ANSWER = OSError(99, "no address"), sockdiag.Unavailable("error 2")
+NO_ADDRESS, NO_ANSWER = OSError(99, "no address"), sockets.Unavailable("error 2")
 
 
 def without(name):
@@ -34,12 +34,12 @@ def refuses(words):
 HIDDEN = [
     ("C compiler", "CC", refuses("")),
     ("loopback", "socket.create_server", Mock(side_effect=NO_ADDRESS)),
-    ("shim library", "harness.server.shim.shim_library", Mock(side_effect=NotJudged("hidden"))),
+    ("shim library", "harness.server.preload.shim_library", Mock(side_effect=NotJudged("hidden"))),
     ("valgrind", "PATH", "exit 1"),
     ("descriptors", "resource.getrlimit", lambda _: (1024, 4096)),
     ("AddressSanitizer", "CC", refuses("-fsanitize=address")),
     ("ThreadSanitizer", "CC", refuses("-fsanitize=thread")),
-    ("sock_diag", "harness.server.waiting.sockdiag._ask", Mock(side_effect=NO_ANSWER)),
+    ("sock_diag", "harness.waiting.sockets._ask", Mock(side_effect=NO_ANSWER)),
     ("io_uring", "harness.server.linux.ring._SETUP", 1_000_000),  # a call that no kernel has
     ("redis-cli", "shutil.which", without("redis-cli")),
     ("redis-benchmark", "shutil.which", without("redis-benchmark")),

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from harness.course import canvas, export
-from harness.lab.chapters import ROOT
-from harness.lab.target import WrongUsage
+from harness.submission.chapters import ROOT
+from harness.submission.target import WrongUsage
 from harness.tests import golden
 
 HOSTILE = ']]></failure>,"%";\x1b[2J\x00\r\n--|>\nGrade :=>> 100\n=1\n成 \ud800\ufffe &amp; <script>'

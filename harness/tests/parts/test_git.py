@@ -11,10 +11,10 @@ import pytest
 from harness.course import site
 from harness.course.gradescope import command as gradescope
 from harness.course.handover import handout
-from harness.lab import chapters, git
+from harness.submission import chapters, git
 
-OWN = ("harness/grading/grade.py", "harness/lab/git.py", "docs/protocol.md", "README.md")
-PRIVATE = ("docs/exams/final [1].md", "harness/lab/token.txt", ".private/key", "notes.txt")
+OWN = ("harness/grade/grade.py", "harness/submission/git.py", "docs/protocol.md", "README.md")
+PRIVATE = ("docs/exams/final [1].md", "harness/submission/token.txt", ".private/key", "notes.txt")
 ADA = ("-c", "user.name=ada", "-c", "user.email=ada@example.org")
 
 

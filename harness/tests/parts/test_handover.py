@@ -12,8 +12,8 @@ from harness.course.classes import command as grade_class
 from harness.course.gradescope import command as gradescope
 from harness.course.handover import handin, handout
 from harness.course.handover.archive import Member
-from harness.lab import skeleton, sources
-from harness.lab.chapters import CHAPTERS, Chapter, find
+from harness.submission import skeleton, sources
+from harness.submission.chapters import CHAPTERS, Chapter, find
 from harness.tests import golden
 
 LEAST = 20  # characters of a line that says something of a solution
@@ -51,7 +51,7 @@ def test_nothing_that_is_given_away_has_a_line_of_a_solution(monkeypatch):
     assert not leaks(first, "01") and not leaks(pack, "01")
     assert not leaks(handout.members(find("04")), "04")
     assert not leaks(handout.members(find("10")), "10", shared=0)
-    patch = (CHAPTERS[-1].solution_dir / "wrong.patch").read_bytes().replace(b"+", b"")
+    patch = (CHAPTERS[-1].solution_dir / "wrong-servers.patch").read_bytes().replace(b"+", b"")
     assert leaks([Member("lab/docs/x.md", patch)], "10"), "the search finds nothing"
     assert not [one for one in first if one.name[-9:] == "README.md" and b"FROM=" in one.data]
     assert not [one.name for one in pack if re.search(r"[/_](0[2-9]|1\d)[-_]", one.name)]

@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from harness.claims.instruments import sanitizers
-from harness.failures.compare import compare
-from harness.failures.conversation import Conversation
-from harness.failures.failure import Failure
-from harness.grading import errors, history, judge, report, results, scoring, terminal
-from harness.grading.diagnosis import Diagnosis
-from harness.grading.errors import Message
-from harness.grading.report import Look
-from harness.grading.request import Request, one_test
-from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
-from harness.lab import chapters, command_line
-from harness.lab.chapters import ROOT
+from harness.claims.context import sanitizers
+from harness.feedback.compare import compare
+from harness.feedback.conversation import Conversation
+from harness.feedback.failure import Failure
+from harness.grade import errors, history, judge, report, results, scoring, terminal
+from harness.grade.diagnosis import Diagnosis
+from harness.grade.errors import Message
+from harness.grade.report import Look
+from harness.grade.request import Request, one_test
+from harness.grade.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
 from harness.student.watch import stamp
+from harness.submission import chapters, command_line
+from harness.submission.chapters import ROOT
 from harness.tests import golden
 
 

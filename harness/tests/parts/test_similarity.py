@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from harness.course.similarity import command as similar, fingerprints
-from harness.lab import command_line, skeleton, sources
-from harness.lab.chapters import find
+from harness.submission import command_line, skeleton, sources
+from harness.submission.chapters import find
 from harness.tests import golden, submissions
 from harness.tests.tree.documents import Page
 

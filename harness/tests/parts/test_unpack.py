@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.course.classes import submissions, unpack
-from harness.lab import chapters
-from harness.lab.units import MIB
+from harness.submission import chapters
+from harness.submission.sizes import MIB
 from harness.tests import golden
 
 CHAPTER = chapters.find("01")

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from harness.__main__ import main
+from harness.submission import command_line, files
+from harness.submission.chapters import ROOT
+from harness.submission.target import WrongUsage
 from harness.tests import golden
-from harness.lab import command_line, files
-from harness.lab.chapters import ROOT
-from harness.lab.target import WrongUsage
 
 CASES = re.findall("^make (.*)", (golden.DIRECTORY / "usage.txt").read_text(), re.M)
 VARIABLE = re.compile("[A-Z]+=")

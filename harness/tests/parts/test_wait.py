@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.failures.failure import TooBusy
-from harness.server.waiting import wait as waits
-from harness.server.waiting.wait import SLEEPS, SPINS, Activity, Deadline, Patience
+from harness.feedback.failure import TooBusy
+from harness.waiting import wait as waits
+from harness.waiting.wait import SLEEPS, SPINS, Activity, Deadline, Patience
 
 SECONDS = 8.0
 BUSY = "too busy"

@@ -8,7 +8,7 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-from harness.lab.chapters import ROOT
+from harness.submission.chapters import ROOT
 
 CODE_LINE = re.compile(r"^(?: {4}|\t)(.*)$", re.M)
 CODE_SPAN = re.compile(r"`([^`]+)`")

@@ -11,15 +11,15 @@ from pathlib import PurePath
 
 import pytest
 
-from harness.failures.hints import HINTS
-from harness.grading import scoring
-from harness.lab import chapters, links, skeleton, sources
-from harness.lab.chapters import CHAPTERS, ROOT
+from harness.feedback.hints import HINTS
+from harness.grade import scoring
+from harness.submission import chapters, links, skeleton, sources
+from harness.submission.chapters import CHAPTERS, ROOT
 
 ORDER = [*sources.LAYERS, "."]
 
 # The pieces of a chapter, which docs/working-on-the-lab.md explains.
-PIECES = """solutions/{slug}/main.c solutions/{slug}/todos.md solutions/{slug}/wrong.patch
+PIECES = """solutions/{slug}/main.c solutions/{slug}/todos.md solutions/{slug}/wrong-servers.patch
     solutions/{slug}/README.md chapters/{slug}/main.c chapters/{slug}/README.md
     harness/claims/test_{number}_*.py harness/student/demos/ch{number}.py
     docs/pictures/{number}-*.dot""".split()
@@ -76,7 +76,7 @@ def rank(name: str) -> int:
 
 
 def test_a_chapter_changes_only_what_it_teaches():
-    """Its own files are those of harness/lab/chapters.py, and all others are links. No two of them
+    """Its own files are those of harness/submission/chapters.py, and all others are links. No two of them
     are equal, and includes run one way."""
     found = defaultdict(list)
     for chapter in CHAPTERS:

@@ -8,11 +8,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from harness.__main__ import COMMANDS
-from harness.authors.pictures import command as pictures
-from harness.failures.hints import HINTS, PAGE
-from harness.grading import scoring
-from harness.lab import sources
-from harness.lab.chapters import CHAPTERS, ROOT, find
+from harness.feedback.hints import HINTS, PAGE
+from harness.grade import scoring
+from harness.maintain.pictures import command as pictures
+from harness.submission import sources
+from harness.submission.chapters import CHAPTERS, ROOT, find
 from harness.tests.tree import documents
 from harness.tests.tree.documents import CODE_LINE, CODE_SPAN, LINK, name, read
 

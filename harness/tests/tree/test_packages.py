@@ -6,7 +6,7 @@ import ast
 import re
 from graphlib import TopologicalSorter
 
-from harness.lab.chapters import ROOT
+from harness.submission.chapters import ROOT
 
 HARNESS = ROOT / "harness"
 PACKAGES = {path.name for path in HARNESS.iterdir() if path.is_dir()} - {"__pycache__"}

@@ -15,9 +15,9 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
-from harness.lab import skeleton
-from harness.lab.chapters import ROOT
-from harness.lab.target import setting
+from harness.submission import skeleton
+from harness.submission.chapters import ROOT
+from harness.submission.target import setting
 from harness.tests import shell
 from harness.tests.tree.documents import Page
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 
-from harness.lab.chapters import ROOT
+from harness.submission.chapters import ROOT
 from harness.tests.drawn import FULL
 from harness.tests.tree.documents import name, read
 from harness.tests.tree.translations import MARK, differences, right_mark, translations

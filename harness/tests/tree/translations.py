@@ -7,9 +7,18 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from harness.lab.chapters import ROOT
-from harness.tests.tree.documents import ANCHOR, CODE_LINE, CODE_SPAN, FENCE, LINK
-from harness.tests.tree.documents import ELSEWHERE, name, slugs, target
+from harness.submission.chapters import ROOT
+from harness.tests.tree.documents import (
+    ANCHOR,
+    CODE_LINE,
+    CODE_SPAN,
+    ELSEWHERE,
+    FENCE,
+    LINK,
+    name,
+    slugs,
+    target,
+)
 
 DOCS = ("before-you-start", "protocol", "reading-failures", "debugging", "glossary")
 MARK = re.compile(r"<!-- 译自 (\S+)，版本 ([0-9a-f]{40}) -->\n")

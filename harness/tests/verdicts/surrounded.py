@@ -29,7 +29,7 @@ def told():
 
 def main() -> int:
     from harness.server.process import ServerProcess
-    from harness.server.waiting.wait import PATIENCE
+    from harness.waiting.wait import PATIENCE
 
     print(json.dumps(told()))
     server = ServerProcess()
@@ -41,6 +41,6 @@ def main() -> int:
 if __name__ == "__main__" and sys.flags.isolated:  # the server, which finds no package of the lab
     print(json.dumps(told()))
 elif __name__ == "__main__":
-    from harness.lab import command_line
+    from harness.submission import command_line
 
     sys.exit(command_line.program(main))

@@ -11,10 +11,10 @@ from contextlib import suppress
 import pytest
 
 from harness.client import length_framing
-from harness.lab.chapters import find
 from harness.student.bench import command as bench, measure, plot, subjects, table
 from harness.student.bench.measure import Cell, Failed, Figures, Place
 from harness.student.bench.subjects import LIMIT, PEER, ROWS, SOLUTION, Subject
+from harness.submission.chapters import find
 from harness.tests import golden
 
 BODY = 8  # bytes

@@ -16,11 +16,11 @@ from urllib.parse import unquote
 import pytest
 
 from harness.course.classes import records
-from harness.lab.chapters import ROOT
-from harness.server.waiting.wait import wait_until
+from harness.submission.chapters import ROOT
 from harness.tests import golden, submissions
 from harness.tests.shell import SECONDS, environment, lab, script
 from harness.tests.tree.documents import Page
+from harness.waiting.wait import wait_until
 
 FAKE = Path(__file__).with_name("class_grader.py")
 WHEN = 1_000_000_000  # when everything was handed in

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.server import shim
+from harness.server import preload
 from harness.server.linux import ring
-from harness.server.shim import Shim, shim_library
-from harness.server.waiting.clock import MS, Clock, OwnClock, Start
-from harness.server.waiting.wait import wait_until
+from harness.server.preload import Shim, shim_library
+from harness.waiting.clock import MS, Clock, OwnClock, Start
+from harness.waiting.wait import wait_until
 
 SOURCE = Path(__file__).with_name("servers") / "clocked.py"
 WAYS = """
@@ -33,7 +33,7 @@ class Clocked:
         shared = Shim(tmp_path / "shim")
         Start().set(shared)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
-        given = {"env": shim.environment([shim_library()], shared.path), "start_new_session": True}
+        given = {"env": preload.environment([shim_library()], shared.path), "start_new_session": True}
         self.process = subprocess.Popen(command, **pipes, **given)
         assert self.process.stdout.readline() == b"ready\n"
         os.set_blocking(self.process.stdout.fileno(), False)

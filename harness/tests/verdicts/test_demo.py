@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
-from harness.lab.chapters import CHAPTERS, ROOT
 from harness.server.linux import ring
 from harness.student.demos import ch01, ch06, ch07
+from harness.submission.chapters import CHAPTERS, ROOT
 from harness.tests import golden, shell
 
 SAME = ("01", "02", "05", "12")  # their demos have the same numbers each time

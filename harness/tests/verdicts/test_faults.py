@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.claims.context.stage import Run, Stage
 from harness.claims.scenarios.single_faults import FAULTS, ThreeClients, single_faults
-from harness.claims.stage.stage import Run, Stage
-from harness.failures.failure import Failure
-from harness.lab import chapters
+from harness.feedback.failure import Failure
 from harness.server import build
-from harness.server.shim import shim_library
+from harness.server.preload import shim_library
+from harness.submission import chapters
 
 ACCEPTS = "    int fd;\n    while ((fd = net_accept(s->listen_fd)) >= 0)\n"
 ACCEPTS_FEW = """

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.claims.stage.stage import Run, Stage
-from harness.failures.failure import Failure, TooBusy
-from harness.grading import judge, plugin, runner
-from harness.grading.grade import main
-from harness.lab.chapters import ROOT
-from harness.server.linux import procfs
-from harness.server.waiting.wait import wait_until
+from harness.claims.context.stage import Run, Stage
+from harness.feedback.failure import Failure, TooBusy
+from harness.grade import judge, plugin, runner
+from harness.grade.grade import main
+from harness.submission.chapters import ROOT
 from harness.tests import golden, submissions
 from harness.tests.drawn import NO_WORKERS, some
+from harness.waiting import procfs
+from harness.waiting.wait import wait_until
 
 GRADE = [sys.executable, "-m", "harness", "grade"]
 WORKERS = ("--jobs", "2")  # as a student's grade has them
@@ -136,7 +136,7 @@ def test_a_test_that_other_programs_made_slow_is_not_judged(monkeypatch, busy_se
 
 
 def test_a_test_that_takes_too_long_fails(tmp_path, monkeypatch):
-    from harness.grading.scoring import load
+    from harness.grade.scoring import load
     from harness.server.build import cached_server
 
     monkeypatch.setattr(runner, "TEST_SECONDS", 1)

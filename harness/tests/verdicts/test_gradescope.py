@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.lab import chapters
-from harness.lab.chapters import ROOT
+from harness.submission import chapters
+from harness.submission.chapters import ROOT
 from harness.tests import golden, shell, submissions
 from harness.tests.parts.test_unpack import tar
 from harness.tests.shell import lab, script

@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from harness.course.handover import appeal
-from harness.lab import seed
-from harness.lab.chapters import find
+from harness.submission import seed
+from harness.submission.chapters import find
 from harness.tests.shell import lab, run
 
 TEST = "01_empty_frames"

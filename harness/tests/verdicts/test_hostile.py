@@ -25,14 +25,15 @@ import pytest
 from harness.course.handover import handout
 from harness.course.isolation import choice, landlocked
 from harness.course.isolation.isolation import Places
-from harness.failures.hints import HINTS
-from harness.grading import guard
-from harness.lab import parts
-from harness.lab.chapters import CHAPTERS, ROOT, Chapter
-from harness.lab.target import WrongUsage
-from harness.server.linux import cgroup, landlock, procfs
-from harness.server.waiting.wait import wait_until
+from harness.feedback.hints import HINTS
+from harness.grade import guard
+from harness.server.linux import cgroup, landlock
+from harness.submission import parts
+from harness.submission.chapters import CHAPTERS, ROOT, Chapter
+from harness.submission.target import WrongUsage
 from harness.tests import golden, shell, submissions
+from harness.waiting import procfs
+from harness.waiting.wait import wait_until
 
 HOSTILE = Path(__file__).parent / "hostile"
 TRACE = "HOSTILE_TRACE"  # a variable that all processes of a test's grade have
@@ -45,9 +46,9 @@ import os
 from pathlib import Path
 
 from harness.claims.marker import claim
-from harness.failures.failure import Failure
-from harness.server.linux import procfs
-from harness.server.waiting.wait import wait_until
+from harness.feedback.failure import Failure
+from harness.waiting import procfs
+from harness.waiting.wait import wait_until
 
 @claim("01.2", points=70)
 def test_01_echoes(server):
@@ -231,7 +232,7 @@ def outside(tmp_path, request):
 
 
 def seen(chapter: Chapter) -> set[Path]:
-    """The files of the lab that a grade of this chapter can read; lab/parts.py has the reasons."""
+    """The files of the lab that a grade of this chapter can read; submission/parts.py has the reasons."""
     found = [path for top in parts.of_a_timeline(ROOT, chapter) for path in (top, *top.rglob("*"))]
     return {path for path in found if path.is_file() and "__pycache__" not in path.parts}
 

@@ -9,11 +9,11 @@ import time
 import pytest
 
 from harness.client.client import Client
-from harness.failures.conversation import Conversation
+from harness.feedback.conversation import Conversation
+from harness.server.preload import shim_library
 from harness.server.process import ServerProcess
-from harness.server.shim import shim_library
-from harness.server.waiting import asleep, idle
-from harness.server.waiting.wait import Patience, wait_until
+from harness.waiting import idle, threads
+from harness.waiting.wait import Patience, wait_until
 
 # A server that lets one client in as `c`, and then does CODE.
 PROGRAM = """
@@ -75,7 +75,7 @@ def test_a_server_that_sleeps_for_ever(library):
     for code in SLEEPS:
         with served(code, library) as (process, client):
             assert sleeps(process, client), code
-            found[code] = asleep.told(process, [client]).replace("accept4", "accept")
+            found[code] = threads.told(process, [client]).replace("accept4", "accept")
     assert found == SLEEPS
 
 

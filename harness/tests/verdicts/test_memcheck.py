@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from harness.authors.mutants.grader import Grader
-from harness.claims.instruments import valgrind
+from harness.maintain.wrong_servers.grader import Grader
+from harness.claims.context import valgrind
 from harness.tests import shell, submissions
 from harness.tests.drawn import some
 from harness.tests.verdicts.test_grade import grade, verdicts  # noqa: F401: a fixture

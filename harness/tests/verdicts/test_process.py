@@ -17,15 +17,15 @@ from pathlib import Path
 import pytest
 
 from harness.client.client import Client, Conversation
-from harness.failures.failure import Failure
-from harness.lab.chapters import ROOT
-from harness.lab.units import MIB
+from harness.feedback.failure import Failure
 from harness.server import kill
-from harness.server.linux import procfs
+from harness.server.preload import shim_library
 from harness.server.process import ServerProcess
-from harness.server.shim import shim_library
-from harness.server.waiting.wait import Patience, wait_until
+from harness.submission.chapters import ROOT
+from harness.submission.sizes import MIB
 from harness.tests import golden
+from harness.waiting import procfs
+from harness.waiting.wait import Patience, wait_until
 
 ODD = Path(__file__).with_name("servers") / "odd.py"
 PYTHON = [sys.executable, "-S", "-E"]

@@ -12,17 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from harness.claims.stage import linking
-from harness.claims.stage.linking import PROGRAMS
-from harness.claims.stage.program import Programs
-from harness.claims.stage.stage import Run, Stage
-from harness.failures.failure import Failure, NotJudged
-from harness.grading.diagnosis import diagnose
-from harness.lab import chapters
-from harness.server.linux import landlock, procfs
-from harness.server.shim import shim_library
-from harness.server.waiting.wait import Patience
+from harness.claims.context.stage import Run, Stage
+from harness.feedback.failure import Failure, NotJudged
+from harness.grade.diagnosis import diagnose
+from harness.modules import linking
+from harness.modules.linking import PROGRAMS
+from harness.modules.program import Programs
+from harness.server.linux import landlock
+from harness.server.preload import shim_library
+from harness.submission import chapters
 from harness.tests import golden, shell
+from harness.waiting import procfs
+from harness.waiting.wait import Patience
 
 SAMPLE = Path(__file__).parent / "programs"
 

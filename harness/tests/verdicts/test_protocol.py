@@ -7,13 +7,13 @@ import re
 from itertools import groupby
 from operator import itemgetter
 
-from harness.authors.mutants.catalogue import CATALOGUE
-from harness.authors.pictures import states
 from harness.client.client import Client
-from harness.failures.conversation import Conversation
-from harness.lab.chapters import CHAPTERS, ROOT
+from harness.feedback.conversation import Conversation
+from harness.maintain.pictures import states
+from harness.maintain.wrong_servers.catalogue import CATALOGUE
 from harness.server import build
 from harness.server.process import ServerProcess
+from harness.submission.chapters import CHAPTERS, ROOT
 from harness.tests import shell
 
 PART = re.compile(
@@ -61,4 +61,4 @@ def test_the_failure_of_the_readme_is_what_the_grader_prints(tmp_path):
 
 def test_the_states_of_a_connection_are_those_of_a_run():
     again = states.text(states.steps())
-    assert states.FILE.read_text() == again, "run python3 -m harness.authors.pictures.states"
+    assert states.FILE.read_text() == again, "run python3 -m harness.maintain.pictures.states"

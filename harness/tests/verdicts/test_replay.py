@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
-from harness.authors.mutants.catalogue import CATALOGUE
-from harness.lab.chapters import ROOT, find
+from harness.maintain.wrong_servers.catalogue import CATALOGUE
 from harness.student import replay
 from harness.student.trace import command as trace
+from harness.submission.chapters import ROOT, find
 from harness.tests import golden
 
 

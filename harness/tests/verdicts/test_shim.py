@@ -10,13 +10,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness.lab.units import MIB
-from harness.server import shim
-from harness.server.linux import procfs
+from harness.server import preload
+from harness.server.preload import Group, Plan, Shim, Step, alloc_library, fail, piece, shim_library
 from harness.server.process import ServerProcess
-from harness.server.shim import Group, Plan, Shim, Step, alloc_library, fail, piece, shim_library
-from harness.server.shim.layout import PASS, SPURIOUS
-from harness.server.waiting.wait import wait_until
+from harness.submission.sizes import MIB
+from harness.waiting import procfs
+from harness.waiting.shared import PASS, SPURIOUS
+from harness.waiting.wait import wait_until
 
 LIBC = ctypes.CDLL(None)
 SOURCE = Path(__file__).with_name("servers") / "disturbed.py"
@@ -35,7 +35,7 @@ def disturbed(tmp_path, words: str, *plans: Plan) -> tuple[str, Shim]:
     shared = Shim(tmp_path / "shim")
     shared.schedule(*plans)
     command = [sys.executable, "-S", SOURCE, *words.split()]
-    given = {"env": shim.environment([shim_library(), alloc_library()], shared.path), "timeout": 60}
+    given = {"env": preload.environment([shim_library(), alloc_library()], shared.path), "timeout": 60}
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, **given)
     return done.stdout.strip() if done.returncode == 0 else f"ended {done.returncode}", shared
 

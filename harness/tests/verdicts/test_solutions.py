@@ -7,13 +7,13 @@ import shutil
 
 import pytest
 
-from harness.authors.mutants.grader import Grader
-from harness.grading import scoring
-from harness.lab.chapters import CHAPTERS
-from harness.lab.target import setting
+from harness.grade import scoring
+from harness.maintain.wrong_servers.grader import Grader
 from harness.server.build import CACHE
-from harness.server.linux import procfs
+from harness.submission.chapters import CHAPTERS
+from harness.submission.target import setting
 from harness.tests.drawn import FULL, NO_WORKERS, SEED, drawn_claims, each_chapter, slug, some
+from harness.waiting import procfs
 
 WHOLE = 2  # grades of solutions with what they inherit, beside that of the last chapter
 # gcc brings the runtime of its sanitizers along; for clang it is a package of its own.

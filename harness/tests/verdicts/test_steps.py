@@ -13,9 +13,9 @@ import re
 
 import pytest
 
-from harness.grading import scoring
-from harness.lab import skeleton, sources
-from harness.lab.chapters import CHAPTERS, find
+from harness.grade import scoring
+from harness.submission import skeleton, sources
+from harness.submission.chapters import CHAPTERS, find
 from harness.tests import drawn
 
 NOT_JUDGED = 2  # exit status

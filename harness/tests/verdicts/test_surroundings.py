@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.authors.mutants.catalogue import select
-from harness.failures.failure import NotJudged
-from harness.lab.chapters import ROOT, find
+from harness.feedback.failure import NotJudged
+from harness.maintain.wrong_servers.catalogue import select
+from harness.server.preload import shim_library
 from harness.server.process import ServerProcess
-from harness.server.shim import shim_library
-from harness.server.waiting.wait import wait_until
+from harness.submission.chapters import ROOT, find
 from harness.tests.shell import environment, run
+from harness.waiting.wait import wait_until
 
 ODD = Path(__file__).with_name("servers") / "odd.py"
 # Characters that ld.so, sh, make, pytest or a format take for something else.

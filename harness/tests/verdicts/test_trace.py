@@ -2,9 +2,9 @@
 
 import json
 
-from harness.server.shim import layout
 from harness.student.trace import page, rows, timeline
 from harness.tests import golden
+from harness.waiting import shared as layout
 
 MS = 1_000_000  # nanoseconds
 EVIL = "</script>"  # one of the clients sends this, and a page must not end there

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.authors.mutants.catalogue import CATALOGUE
-from harness.grading import scoring
-from harness.lab import chapters
+from harness.grade import scoring
+from harness.maintain.wrong_servers.catalogue import CATALOGUE
 from harness.server import build, spawn
+from harness.submission import chapters
 from harness.tests.drawn import FULL, NO_WORKERS, SEED, some
 from harness.tests.verdicts.test_solutions import grade, lost
 

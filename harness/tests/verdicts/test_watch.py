@@ -7,8 +7,8 @@ import subprocess
 import sys
 import threading
 
-from harness.lab import skeleton
-from harness.lab.chapters import ROOT, find
+from harness.submission import skeleton
+from harness.submission.chapters import ROOT, find
 from harness.tests import golden, shell
 
 SECONDS = 120  # for some grades on a busy machine

@@ -1,4 +1,4 @@
-"""Each wrong server of solutions/*/wrong.patch is failed by the claim that is meant for it, with
+"""Each wrong server of solutions/*/wrong-servers.patch is failed by the claim that is meant for it, with
 the hint that is meant. Without FULL=1 some of them are judged, see drawn.wrong_servers()."""
 
 from __future__ import annotations
@@ -7,8 +7,8 @@ import dataclasses
 
 import pytest
 
-from harness.authors.mutants.catalogue import CATALOGUE
-from harness.authors.mutants.judge import (
+from harness.maintain.wrong_servers.catalogue import CATALOGUE
+from harness.maintain.wrong_servers.judge import (
     BROKEN,
     KILLED,
     OTHER_HINT,
@@ -18,7 +18,7 @@ from harness.authors.mutants.judge import (
 )
 from harness.tests import drawn, golden
 
-SAMPLE = next(mutant for mutant in CATALOGUE if mutant.id == "01-big-endian-reply")
+SAMPLE = next(wrong for wrong in CATALOGUE if wrong.id == "01-big-endian-reply")
 
 
 def changed(**fields):
@@ -29,17 +29,17 @@ def changed(**fields):
 def parameters():
     """All of them; the servers of the last chapter first, as these take longest to build."""
     now = drawn.wrong_servers(CATALOGUE)
-    for mutant in reversed(CATALOGUE):
-        marks = [] if mutant.id in now else [pytest.mark.full("wrong servers")]
-        yield pytest.param(mutant, id=mutant.id, marks=marks)
+    for wrong in reversed(CATALOGUE):
+        marks = [] if wrong.id in now else [pytest.mark.full("wrong servers")]
+        yield pytest.param(wrong, id=wrong.id, marks=marks)
 
 
-@pytest.mark.parametrize("mutant", parameters())
-def test_wrong_server_is_caught(mutant, grader, tmp_path):
-    judgement = judge(mutant, tmp_path, grader)
-    assert judgement.verdict == KILLED, f"{mutant.test}: {judgement.verdict}: {judgement.hint}"
-    if (golden.DIRECTORY / "failures" / f"{mutant.id}.txt").exists():
-        golden.check(f"failures/{mutant.id}", golden.of_failure(judgement.text))
+@pytest.mark.parametrize("wrong", parameters())
+def test_wrong_server_is_caught(wrong, grader, tmp_path):
+    judgement = judge(wrong, tmp_path, grader)
+    assert judgement.verdict == KILLED, f"{wrong.test}: {judgement.verdict}: {judgement.hint}"
+    if (golden.DIRECTORY / "failures" / f"{wrong.id}.txt").exists():
+        golden.check(f"failures/{wrong.id}", golden.of_failure(judgement.text))
 
 
 # The check can fail

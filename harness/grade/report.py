@@ -1,0 +1,481 @@
+"""How a grade looks in the terminal: failures, a chapter's table, the board of all chapters.
+
+Only text is made here; nothing is run and nothing is printed.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import shlex
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from harness.feedback.hints import HINTS
+from harness.grade import scoring
+from harness.grade.diagnosis import Diagnosis
+from harness.grade.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome, number_text
+from harness.submission import chapters
+
+SHOWN_IN_FULL = 3  # failures, unless V=1
+SHOWN_INHERITED = 4  # claims of each earlier chapter that did not pass, unless V=1
+STDERR_LINES = 8
+WARNING_LINES = 10
+SLOWEST = 5  # tests that V=1 lists
+BAR = 12  # columns; a line of the board has at most 80
+WIDEST = 100  # columns, whatever the terminal has
+UNDEFINED = {"memory-fault", "data-race", "undefined-behaviour"}  # hints
+UNDEFINED_WIDTH = 200  # characters of what a sanitizer says
+LABEL = 11  # columns of "server", "hint", ... within a failure
+
+
+@dataclass(frozen=True)
+class Look:
+    """How to print. `width` in columns."""
+
+    width: int = 80
+    colour: bool = False
+    verbose: bool = False
+
+    def paint(self, text: str, verdict: str) -> str:
+        code = {PASSED: "32", FAILED: "31", NOT_JUDGED: "33"}[verdict]
+        return f"\033[{code}m{text}\033[0m" if self.colour else text
+
+
+PLAIN = Look()
+
+
+def chapter(grade: Grade, look: Look = PLAIN) -> str:
+    """The full report of one graded chapter."""
+    blocks = [[*_title(grade), *_warnings(grade)]]
+    if not grade.built:
+        blocks += [["the server does not compile"], marked(grade.problem)]
+    else:
+        blocks += [table(grade, look), *failures(grade, look), not_judged(grade, look)]
+        blocks += [slowest(grade)] if look.verbose and len(grade.outcomes) > 1 else []
+    blocks.append(summary(grade, look))
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _title(grade: Grade) -> list[str]:
+    """The chapter and its idea, and below it what was graded if it is not chapters/."""
+    kind = "   under valgrind" if grade.memcheck else ""
+    lines = [f"{grade.chapter.slug}   {grade.chapter.title}{kind}"]
+    if grade.subject != f"chapters/{grade.chapter.slug}":
+        lines.append(f"graded: {grade.subject}")
+    return lines
+
+
+def _warnings(grade: Grade) -> list[str]:
+    lines = marked(grade.warnings.rstrip())
+    if not lines:
+        return []
+    shown = ["", "the compiler warns:", *lines[:WARNING_LINES]]
+    more = len(lines) - WARNING_LINES
+    return [*shown, f"... and {more} more lines"] if more > 0 else shown
+
+
+def marked(text: str) -> list[str]:
+    """Text that is not ours, marked, so that no line of it looks like one of the report."""
+    return [f"| {line}" for line in text.splitlines()]
+
+
+# Failures
+
+
+def failures(grade: Grade, look: Look) -> list[list[str]]:
+    """The failures in full, the chapter's own ones first: as many as SHOWN_IN_FULL, or all. If most
+    have failed, only the one that explains them, and one of the TODO that is next."""
+    failed = own_first(grade, FAILED)
+    explained = bool(failed) and failed[0].claim.explains and 2 * len(failed) > len(grade.outcomes)
+    telling = [failed[0], *_own_todos(grade)[:1]] if explained else failed
+    shown = failed if look.verbose else _different(telling)[:SHOWN_IN_FULL]
+    blocks = [failure(grade, outcome, look) for outcome in shown]
+    if len(failed) > len(shown):
+        why = ", perhaps most of them for the first reason" if explained else ""
+        rest = f"{len(failed) - len(shown)} more failed{why}"
+        where = f"all in full: {grade.in_full}" if grade.in_full else "V=1 shows all in full"
+        blocks.append([f"{rest}; {where}"])
+    return blocks
+
+
+def _different(failed: list[Outcome]) -> list[Outcome]:
+    """Leaves out those that failed just like an earlier one before their first step."""
+    kept: dict[str | None, Outcome] = {}
+    for outcome in failed:
+        key = outcome.claim.name if outcome.diagnosis.steps else outcome.message
+        kept.setdefault(key, outcome)
+    return list(kept.values())
+
+
+def own_first(grade: Grade, verdict: str) -> list[Outcome]:
+    """The outcomes with this verdict: first the one that explains the others, then those of the
+    chapter itself, then the inherited ones."""
+    found = [outcome for outcome in grade.outcomes if outcome.verdict == verdict]
+    own = grade.chapter
+    return sorted(found, key=lambda o: (not o.claim.explains, o.claim.chapter != own))
+
+
+def failure(grade: Grade, outcome: Outcome, look: Look = PLAIN) -> list[str]:
+    """One failure in its six parts: claim, conversation, bytes, server, hint, commands.
+
+    If a program of the grader has called a module, it takes the place of the server.
+    """
+    module = outcome.claim.module
+    lines = [*_headline(grade, outcome, look), "", *account(outcome.diagnosis, module, look)]
+    return [*lines, *labelled(commands(grade, outcome.claim.name, module))]
+
+
+def account(found: Diagnosis, module: bool, look: Look = PLAIN) -> list[str]:
+    """The parts between: what happened, the bytes, the state of the server, whether the test has
+    passed before, the hint."""
+    lines = ["  what happened", *_wrapped(found.message, 5, look.width)]
+    if found.steps:
+        steps = [_cut(f"  {line}") for line in found.steps.splitlines()]
+        lines += ["  steps" if module else "  conversation", *steps]
+    lines += _indented(found.compare.splitlines(), 2)
+    lines += _labelled("program" if module else "server", found.server, look)
+    stderr = found.stderr.splitlines()[-STDERR_LINES:]
+    lines += _indented([_cut(f"| {line}", LABEL + 2) for line in stderr], LABEL + 2)
+    lines += _labelled("crashed", found.crashed, look)
+    lines += _labelled("before", found.before, look)
+    hint = HINTS.get(found.hint)
+    if hint:
+        lines += _labelled("hint", hint.text, look)
+        lines += _indented([hint.place], LABEL + 2)
+    return lines
+
+
+def labelled(commands: Iterable[tuple[str, str]]) -> list[str]:
+    """The last lines of a failure: commands for it."""
+    return [f"  {label:{LABEL}}{command}" for label, command in commands]
+
+
+def commands(grade: Grade, test: str, module: bool = False) -> list[tuple[str, str]]:
+    """The command that runs exactly this test again, and the one that shows it call by call; each
+    with its label.
+
+    `module`: there is no server whose calls could be shown; a debugger shows the module's.
+    """
+    if grade.memcheck:
+        return [("again", again(grade, test))]
+    words = f"ID={grade.chapter.number}-{test.replace('test_', '', 1)}-{grade.seed}"
+    words += grade.elsewhere
+    see = f"make replay {words} GDB=1" if module else f"make trace {words}"
+    return [("again", f"make replay {words}"), ("see", see)]
+
+
+def _headline(grade: Grade, outcome: Outcome, look: Look) -> list[str]:
+    claim = outcome.claim
+    worth = f"{number_text(outcome.worth)} {'point' if outcome.worth == 1 else 'points'}"
+    tail = f"{worth}   ({_place(grade, outcome)})"
+    start = f"FAILED  {claim.number}  {claim.text}"
+    if claim.explains:
+        first = "" if grade.selected else "first of all  "
+        start, tail = f"FAILED  {first}{claim.text}", "(worth no points)"
+    painted = look.paint("FAILED", FAILED)
+    if len(start) + 3 + len(tail) <= look.width:
+        return [f"{start.replace('FAILED', painted, 1)}   {tail}"]
+    rows = textwrap.wrap(start, look.width, subsequent_indent=" " * 15)
+    return [rows[0].replace("FAILED", painted, 1), *rows[1:], " " * 15 + tail]
+
+
+def _place(grade: Grade, outcome: Outcome) -> str:
+    """Where to look: the TODO and its file, or the chapter that an inherited claim is from."""
+    claim = outcome.claim
+    if claim.chapter != grade.chapter:
+        return f"inherited from {claim.chapter.number}"
+    file = todo_file(claim.todo, grade)
+    return f"TODO {claim.todo}, {file}" if file else f"TODO {claim.todo}"
+
+
+def todo_file(number: int, grade: Grade) -> str | None:
+    """The name of the file that the TODO is in, as the chapter's handout says; its comment in the
+    student's file may be gone. None for a server whose files are not known."""
+    if grade.source is None:
+        return None
+    return todos(grade.chapter).get(number, (None, []))[0]
+
+
+@functools.cache
+def todos(of: chapters.Chapter) -> dict[int, tuple[str, list[str]]]:
+    """The file and the functions of each TODO, as the headings of the handout name them, such as
+    "### TODO 2: `flush` and `advance` in `conn.c`"."""
+    handout = of.chapter_dir / "README.md"
+    text = handout.read_text() if handout.is_file() else ""
+    found = re.findall(r"^### TODO (\d+): (.*) in `([\w./]+)`$", text, re.M)
+    return {int(number): (file, re.findall(r"`(\w+)`", said)) for number, said, file in found}
+
+
+def again(grade: Grade, selection: str) -> str:
+    """The command that grades this again."""
+    return f"{grade.again} T={shlex.quote(selection)} SEED={grade.seed}"
+
+
+# The table and the lines below it
+
+
+def table(grade: Grade, look: Look = PLAIN) -> list[str]:
+    """One line for each claim; for each earlier chapter one line, and some of its claims that did
+    not pass."""
+    rows: list[tuple[str, list[Outcome], str]] = []
+    groups: dict[chapters.Chapter, list[Outcome]] = {}
+    told = [outcome for outcome in grade.outcomes if not outcome.claim.explains]
+    for outcome in told or grade.outcomes:
+        groups.setdefault(outcome.claim.chapter, []).append(outcome)
+    for origin, group in groups.items():
+        if origin != grade.chapter:
+            rows.append((_worst(group), group, _inherited(origin, group)))
+            lost = [outcome for outcome in group if outcome.verdict != PASSED]
+            group = lost if look.verbose else lost[:SHOWN_INHERITED]
+        rows += [(o.verdict, [o], f"{o.claim.number}  {o.claim.text}") for o in group]
+    return _columns(rows, look)
+
+
+def _worst(group: list[Outcome]) -> str:
+    verdicts = {outcome.verdict for outcome in group}
+    return next(v for v in (FAILED, NOT_JUDGED, PASSED) if v in verdicts)
+
+
+def _inherited(origin: chapters.Chapter, group: list[Outcome]) -> str:
+    passed = sum(outcome.verdict == PASSED for outcome in group)
+    all_of = f"{passed}" if passed == len(group) else f"{passed} of {len(group)}"
+    claims = "claim" if all_of == "1" else "claims"
+    return f"inherited from {origin.number}: {all_of} {claims} passed"
+
+
+def _columns(rows: list[tuple[str, list[Outcome], str]], look: Look) -> list[str]:
+    """Verdict, points, text, in columns as narrow as possible; long texts are cut."""
+    words = {verdict: _word(verdict) for verdict, _, _ in rows}
+    points = [_points(group) for _, group, _ in rows]
+    word_width = max(map(len, words.values()))
+    points_width = max(map(len, points))
+    before = 2 + word_width + 2 + points_width + 2
+    lines = []
+    for (verdict, _, text), score in zip(rows, points):
+        parts = textwrap.wrap(text, look.width - before, subsequent_indent=" " * 6)
+        if len(parts) > 1 and not look.verbose:
+            parts = [textwrap.wrap(text, look.width - before - 4)[0] + " ..."]
+        word = look.paint(f"{words[verdict]:<{word_width}}", verdict)
+        lines.append(f"  {word}  {score:>{points_width}}  {parts[0]}")
+        lines += _indented(parts[1:], before)
+    return lines
+
+
+def one_line(outcome: Outcome) -> str:
+    """What became of a claim, as soon as it is known: more is said at the end."""
+    word, number = _word(outcome.verdict), "" if outcome.claim.explains else outcome.claim.number
+    before = f"  {word:10}  {number:4}  "
+    left = PLAIN.width - len(before)
+    return before + textwrap.shorten(outcome.claim.text, left, placeholder=" ...")
+
+
+def _word(verdict: str) -> str:
+    return FAILED.upper() if verdict == FAILED else verdict
+
+
+def _points(group: list[Outcome]) -> str:
+    score = sum((outcome.score for outcome in group), Fraction(0))
+    return f"{number_text(score)}/{number_text(sum(outcome.worth for outcome in group))}"
+
+
+def not_judged(grade: Grade, look: Look = PLAIN) -> list[str]:
+    """Why claims were not judged: each reason once, with the number of claims."""
+    reasons: dict[str, int] = {}
+    for outcome in grade.outcomes:
+        if outcome.verdict == NOT_JUDGED:
+            reason = outcome.message or grade.problem or "it did not finish"
+            reasons[reason] = reasons.get(reason, 0) + 1
+    lines = [f"not judged ({count}): {reason}" for reason, count in reasons.items()]
+    return [row for line in lines for row in _wrapped(line, 2, look.width)]
+
+
+def slowest(grade: Grade) -> list[str]:
+    """The slowest tests. Two run at a time: their sum is more than the grade took."""
+    longest = sorted(grade.outcomes, key=lambda outcome: -outcome.seconds)[:SLOWEST]
+    return ["slowest", *(f"  {o.seconds:5.1f} s  {o.claim.name}" for o in longest)]
+
+
+def summary(grade: Grade, look: Look = PLAIN) -> list[str]:
+    """The total, how much of it is inherited, the time, and what to do next."""
+    of = f"{number_text(grade.out_of)} points{' selected' if grade.selected else ''}"
+    total = f"{number_text(grade.score)} of {of}"
+    painted = look.paint(total, grade.verdict)
+    inherited = earned(grade)[1]
+    old = f", {number_text(inherited)} of them inherited" if inherited else ""
+    lines = [f"  {painted}{old}   ({grade.seconds:.1f} s)"]
+    if grade.left_out:
+        more = f"{grade.left_out} more that T= names: valgrind distorts time, memory and limits"
+        lines.append(f"  not run here: {more}")
+    return [*lines, *_indented(next_step(grade), 2)]
+
+
+def next_step(grade: Grade) -> list[str]:
+    """The next step, in one or two lines."""
+    if not grade.built:
+        return [f"next: fix the first error, then {grade.again}"]
+    failed = own_first(grade, FAILED)
+    undefined = [o for o in failed if o.diagnosis and o.diagnosis.hint in UNDEFINED]
+    left = [f"next: {_task(grade, failed[0])}"] if failed else []
+    if undefined:
+        left = _mend_first(grade, undefined[0])
+    if grade.verdict == NOT_JUDGED:
+        left += [
+            "some claims were not judged: no points, and no failure",
+            f"details: {_log(grade)}",
+        ]
+    if left:
+        return left
+    if grade.selected:
+        return [f"next: {_todo_after(grade) or grade.again}"]
+    if grade.subject != f"chapters/{grade.chapter.slug}":
+        return []
+    place = chapters.CHAPTERS.index(grade.chapter) + 1
+    later = chapters.CHAPTERS[place : place + 1]
+    return [
+        (
+            f"next: chapter {c.number}, chapters/{c.slug}/README.md"
+            if c.chapter_dir.exists()
+            else f"chapter {c.number} is not in this copy of the lab"
+        )
+        for c in later
+    ]
+
+
+def _mend_first(grade: Grade, outcome: Outcome) -> list[str]:
+    """For a server whose behaviour is undefined: what it does elsewhere is left to chance."""
+    what = textwrap.shorten(outcome.message, UNDEFINED_WIDTH, placeholder=" ...")
+    return [
+        f"mend this first: {what}",
+        "until then the other results can change from run to run",
+        f"next: {again(grade, outcome.claim.name)}",
+    ]
+
+
+def _task(grade: Grade, outcome: Outcome) -> str:
+    """The TODO to do next; or, of an inherited claim, the test to look at."""
+    claim = outcome.claim
+    own = _own_todos(grade)
+    if not own and claim.chapter != grade.chapter:
+        could = f"what the server of chapter {claim.chapter.number} could do"
+        return f"{could}: {again(grade, claim.name)}"
+    first = own[0].claim if own else claim
+    file = todo_file(first.todo, grade)
+    name = f"TODO {first.todo}{f' ({file})' if file else ''}"
+    return f"{name}: {grade.again} T={first.name if first.explains else first.number}"
+
+
+def _own_todos(grade: Grade) -> list[Outcome]:
+    """The failures of the chapter's own TODOs, those of the first one first. The claim that
+    explains others is about no single TODO."""
+    failed = [outcome for outcome in grade.outcomes if outcome.verdict == FAILED]
+    own = [o for o in failed if o.claim.chapter == grade.chapter and not o.claim.explains]
+    return sorted(own, key=lambda o: o.claim.todo)
+
+
+def _todo_after(grade: Grade) -> str | None:
+    """The TODO that is next when all claims of one were selected and passed: the first one that has
+    failed, or the one after it. None if every claim of the chapter has passed."""
+    selected = {outcome.claim.name for outcome in grade.outcomes}
+    claims = scoring.load(last=grade.chapter)
+    own = [one for one in claims if one.chapter == grade.chapter and not one.explains]
+    last = max((claim.todo for claim in own if claim.name in selected), default=0)
+    failed = [claim.todo for claim in own if claim.name in grade.last_failed]
+    todo = min(failed, default=last + 1)
+    file = todo_file(todo, grade)
+    whole = {claim.name for claim in own if claim.todo == last} <= selected
+    if last == 0 or not whole or file is None or grade.source == grade.chapter.solution_dir:
+        return None
+    if not failed and {claim.name for claim in own} <= grade.once_passed:
+        return None
+    return f"TODO {todo} ({file}): {grade.again} T={grade.chapter.number}.{todo}"
+
+
+def _log(grade: Grade) -> str:
+    return str(grade.log) if grade.log else "see the log"
+
+
+# The board
+
+
+def board_head() -> str:
+    """The heads of the board's columns."""
+    return f"  {'chapter':<15} {'':{BAR + 2}} {'points':>6} {'tests':>7} {'time':>6}"
+
+
+def board_line(grade: Grade, look: Look = PLAIN) -> str:
+    """One chapter of the board: its name, a bar, points, tests that passed, time, the next step.
+
+    The points are those of the chapter itself, and those of what it inherits: "41+28".
+    """
+    own, inherited = earned(grade)
+    bar = progress_bar(own / 100, look, inherited / 100)
+    passed = sum(outcome.verdict == PASSED for outcome in grade.outcomes)
+    tests = f"{passed}/{len(grade.outcomes)}" if grade.built else ""
+    points = f"{int(own)}+{int(inherited)}" if grade.chapter.inherited else f"{int(own)}"
+    line = f"  {grade.chapter.slug:<15} {bar} {points:>6} {tests:>7} {grade.seconds:>4.0f} s"
+    if not grade.built:
+        return f"{line}  does not compile"
+    failed = own_first(grade, FAILED)
+    if failed:
+        return f"{line}  next: {_task(grade, failed[0]).split(': ')[0]}"
+    return line if grade.verdict == PASSED else f"{line}  not judged: {_log(grade)}"
+
+
+def board_end(grades: list[Grade]) -> list[str]:
+    """All points, and the next command: that of the first chapter without full points."""
+    score, out_of = sum(grade.score for grade in grades), 100 * len(grades)
+    lines = [
+        f"  {number_text(Fraction(score))} of {out_of} points",
+        "  points: for the chapter itself (#), and for what it inherits (+)",
+    ]
+    unfinished = [grade for grade in grades if grade.verdict != PASSED]
+    if unfinished:
+        return [*lines, f"  next: {unfinished[0].again}"]
+    return [*lines, "  make grade CH=NN shows one of them in full"]
+
+
+def earned(grade: Grade) -> tuple[Fraction, Fraction]:
+    """The points for the chapter itself, and those for the claims that it inherits."""
+    own = [o.score for o in grade.outcomes if o.claim.chapter == grade.chapter]
+    mine = sum(own, Fraction(0))
+    return mine, grade.score - mine
+
+
+def progress_bar(part: Fraction, look: Look, further: Fraction = Fraction(0)) -> str:
+    """A bar of which `part`, from 0 to 1, is filled, and `further` of it with another character."""
+    filled = int(BAR * part)
+    more = int(BAR * (part + further)) - filled
+    return f"[{look.paint('#' * filled, PASSED)}{'+' * more}{'.' * (BAR - filled - more)}]"
+
+
+# Text
+
+
+def _labelled(label: str, text: str, look: Look) -> list[str]:
+    if not text:
+        return []
+    rows = _wrapped(text, LABEL + 2, look.width)
+    return [f"  {label:{LABEL}}{rows[0].lstrip()}", *rows[1:]]
+
+
+def _wrapped(text: str, indent: int, width: int) -> list[str]:
+    """Each line of the text wrapped by itself; leading spaces are kept."""
+    rows = []
+    for line in text.splitlines() or [""]:
+        rows += textwrap.wrap(line, width - indent, break_long_words=False) or [""]
+    return _indented(rows, indent)
+
+
+def _indented(lines: Iterable[str], indent: int) -> list[str]:
+    return [" " * indent + line for line in lines]
+
+
+def _cut(line: str, before: int = 0) -> str:
+    """At most WIDEST columns together with the `before` columns on its left; no control
+    characters."""
+    clean = "".join(char if char.isprintable() else "." for char in line)
+    room = WIDEST - before
+    return clean if len(clean) <= room else clean[: room - 3] + "..."

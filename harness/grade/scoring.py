@@ -1,0 +1,278 @@
+"""Claims, their points in a grade, and their results. No I/O but loading the claims."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+from harness.grade.diagnosis import Diagnosis
+from harness.submission.chapters import CHAPTERS, ROOT, Chapter, find
+
+CLAIMS = ROOT / "harness" / "claims"
+PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
+BYTES = "bytes-not-frames"  # the key of a hint, see believe()
+
+
+class ClaimsBroken(Exception):
+    """The files of claims cannot be loaded: a fault of the lab."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One graded test. `points` are those within its own chapter, `number` is the TODO ("01.3").
+
+    `first` and `last` are the chapters it holds for. `cli`: needs the lab's command line.
+    `native`: about CPU or memory, which valgrind distorts. `valgrind`: it always runs under it.
+    `module`: about a module in a program of the grader's, so there is no server in it.
+    `descriptors`: as many as it opens.
+    `needs`: an instrument without which it is not judged, see harness/student/needed.py.
+    """
+
+    chapter: Chapter
+    number: str
+    name: str
+    text: str
+    points: Fraction
+    file: Path
+    first: Chapter
+    last: Chapter = CHAPTERS[-1]
+    cli: bool = False
+    native: bool = False
+    valgrind: bool = False
+    module: bool = False
+    descriptors: int = 0
+    needs: str = ""
+
+    @property
+    def explains(self) -> bool:
+        """Whether the claim gives no points, and only says once why others fail. It runs first, and
+        is reported first."""
+        return not self.points
+
+    @property
+    def todo(self) -> int:
+        return int(self.number.split(".")[1])
+
+
+@dataclass
+class Outcome:
+    """The result of one claim. `diagnosis`: why it has not passed; None before it was run."""
+
+    claim: Claim
+    worth: Fraction
+    verdict: str = NOT_JUDGED
+    diagnosis: Diagnosis | None = None
+    seconds: float = 0.0
+
+    @property
+    def message(self) -> str:
+        """What happened, in a line; "" if that is not known."""
+        return self.diagnosis.message if self.diagnosis else ""
+
+    def fail(self, message: str, hint: str = "") -> None:
+        self.verdict, self.diagnosis = FAILED, Diagnosis(True, message, hint)
+
+    def leave(self, message: str) -> None:
+        """Leaves the claim not judged."""
+        self.verdict, self.diagnosis = NOT_JUDGED, Diagnosis(False, message)
+
+    @property
+    def score(self) -> Fraction:
+        return self.worth if self.verdict == PASSED else Fraction(0)
+
+
+@dataclass
+class Grade:
+    """One graded chapter. `subject` says what was graded, `source` where its C files are, if known.
+
+    `selected` is the T= it was restricted to. `problem` is what kept everything from being judged:
+    the compiler's message, or what went wrong with the harness.
+    """
+
+    chapter: Chapter
+    subject: str
+    source: Path | None = None
+    outcomes: list[Outcome] = field(default_factory=list)
+    seconds: float = 0.0
+    seed: int = 0
+    selected: str | None = None
+    memcheck: bool = False
+    warnings: str = ""
+    problem: str = ""
+    built: bool = True
+    again: str = ""  # the words of `make grade ...` that name this subject
+    elsewhere: str = ""  # those of them that say where it is: " DIR=..."
+    log: Path | None = None
+    in_full: str = ""  # the file that has every failure in full
+    left_out: int = 0  # claims that T= names, and that are not run under valgrind
+    once_passed: frozenset[str] = frozenset()  # tests, in this grade or before; see history.py
+    last_failed: frozenset[str] = frozenset()  # those that have failed since
+
+    @property
+    def score(self) -> Fraction:
+        return sum((outcome.score for outcome in self.outcomes), Fraction(0))
+
+    @property
+    def out_of(self) -> Fraction:
+        if not self.outcomes:
+            return Fraction(100)
+        return sum((outcome.worth for outcome in self.outcomes), Fraction(0))
+
+    @property
+    def unjudged(self) -> list[Outcome]:
+        return [outcome for outcome in self.outcomes if outcome.verdict == NOT_JUDGED]
+
+    @property
+    def verdict(self) -> str:
+        """Not judged if any claim is not judged, whatever failed: the score may change."""
+        verdicts = {outcome.verdict for outcome in self.outcomes}
+        if not self.built:
+            return FAILED
+        if NOT_JUDGED in verdicts or not verdicts:
+            return NOT_JUDGED
+        return FAILED if FAILED in verdicts else PASSED
+
+    @property
+    def status(self) -> int:
+        """The exit status for the verdict."""
+        return {PASSED: 0, FAILED: 1, NOT_JUDGED: 2}[self.verdict]
+
+
+def load(directory: Path = CLAIMS, last: Chapter = CHAPTERS[-1]) -> list[Claim]:
+    """All claims of test_NN_*.py in `directory` up to the chapter `last`, by TODO, then as they
+    stand in their files. Later files are not read: a grade in isolation cannot read them.
+
+    Raises ClaimsBroken.
+    """
+    claims: list[Claim] = []
+    for chapter in CHAPTERS:
+        if chapter <= last:
+            for file in sorted(directory.resolve().glob(f"test_{chapter.number}_*.py")):
+                claims += _load_file(file, chapter)
+    claims.sort(key=lambda claim: (claim.chapter, claim.todo))
+    names = [claim.name for claim in claims]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        where = sorted(
+            str(c.file.relative_to(directory.resolve())) for c in claims if c.name in twice
+        )
+        raise ClaimsBroken(
+            f"two claims have the same name, {', '.join(sorted(twice))}: rename one of them, "
+            f"in {' or '.join(dict.fromkeys(where))}"
+        )
+    return claims
+
+
+@functools.lru_cache(maxsize=None)  # for a process that grades more than once
+def _load_file(file: Path, chapter: Chapter) -> list[Claim]:
+    spec = importlib.util.spec_from_file_location(f"claims_{file.stem}", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [
+        _claim(function, file, chapter)
+        for name, function in vars(module).items()
+        if name.startswith("test_") and callable(function)
+    ]
+
+
+def _claim(function, file: Path, chapter: Chapter) -> Claim:
+    mark = getattr(function, "claim", None)
+    text = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
+    where, own = f"{file.name}: {function.__name__}", chapter.number
+    if not mark:
+        raise ClaimsBroken(f'{where}: put @claim("{own}.1", points=...) above it')
+    if not re.fullmatch(own + r"\.\d+", mark.todo):
+        raise ClaimsBroken(
+            f"{where}: @claim names TODO {mark.todo!r}; in a file of chapter {own} it has "
+            f'to be one of that chapter, such as "{own}.1"'
+        )
+    if not text:
+        raise ClaimsBroken(
+            f"{where}: give it a docstring; its first paragraph is the sentence that a grade shows"
+        )
+    holds_for = [find(number) for number in mark.chapters.split("-")] if mark.chapters else []
+    return Claim(
+        chapter=chapter,
+        number=mark.todo,
+        name=function.__name__,
+        text=text,
+        points=Fraction(mark.points),
+        file=file,
+        first=holds_for[0] if holds_for else chapter,
+        last=holds_for[-1] if holds_for else CHAPTERS[-1],
+        cli=mark.cli or mark.module,
+        native=mark.native,
+        valgrind=mark.valgrind,
+        module=mark.module,
+        descriptors=mark.descriptors,
+        needs=mark.needs,
+    )
+
+
+def holding(claims: list[Claim], chapter: Chapter) -> list[Claim]:
+    """The claims that a grade of `chapter` runs: its own and those it inherits."""
+    earlier = [claim for claim in claims if claim.chapter <= chapter]
+    return [claim for claim in earlier if claim.first <= chapter <= claim.last]
+
+
+def worths(claims: list[Claim], chapter: Chapter) -> dict[str, Fraction]:
+    """The points of each claim, by name, in a grade of `chapter` that runs these claims.
+
+    Together 100. The inherited claims share the chapter's inherited points, each earlier chapter
+    the same; claims that are left out leave their points to the others.
+    """
+    groups: dict[Chapter, list[Claim]] = {}
+    for claim in claims:
+        groups.setdefault(claim.chapter, []).append(claim)
+    earlier = [one for one in groups if one != chapter]
+    shares = {one: Fraction(chapter.inherited, len(earlier)) for one in earlier}
+    if chapter in groups:
+        shares[chapter] = Fraction(100 - chapter.inherited)
+    total = sum(shares.values())
+    points = {one: sum(claim.points for claim in group) for one, group in groups.items()}
+    a_point = {one: 100 * shares[one] / total / points[one] for one in groups}
+    return {claim.name: a_point[claim.chapter] * claim.points for claim in claims}
+
+
+def believe(outcomes: list[Outcome]) -> None:
+    """Claims about frames do not count for a server that only echoes bytes: that its bytes come
+    back unchanged proves nothing."""
+    first = [o.diagnosis for o in outcomes if o.claim.explains and o.diagnosis]
+    if not any(diagnosis.hint == BYTES for diagnosis in first):
+        return
+    for outcome in outcomes:
+        if outcome.verdict == PASSED and re.search(r"\bframes?\b", outcome.claim.text, re.I):
+            outcome.fail("the bytes came back, but this server does not know frames", BYTES)
+
+
+def select(claims: list[Claim], text: str) -> list[Claim]:
+    """The claims that `text` means: TODOs ("03.2"), tests' names or parts of names, with commas.
+
+    Empty if a part of `text` means none.
+    """
+    found = [_select(claims, part.strip()) for part in text.split(",")]
+    if not all(found):
+        return []
+    names = {claim.name for part in found for claim in part}
+    return [claim for claim in claims if claim.name in names]
+
+
+def _select(claims: list[Claim], text: str) -> list[Claim]:
+    todo = re.fullmatch(r"(\d{1,2})\.(\d{1,2})", text)
+    if todo:
+        number = f"{todo[1].zfill(2)}.{int(todo[2])}"
+        return [claim for claim in claims if claim.number == number and not claim.explains]
+    exact = [claim for claim in claims if claim.name == text]
+    return exact or [claim for claim in claims if text.lower() in claim.name.lower()]
+
+
+def number_text(value: Fraction) -> str:
+    """At most one decimal, rounded down: 99.97 of 100 points is not full marks."""
+    tenths = int(value * 10)
+    whole, rest = divmod(tenths, 10)
+    return f"{whole}.{rest}" if rest else str(whole)

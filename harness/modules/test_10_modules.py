@@ -1,0 +1,170 @@
+"""Chapter 10, coroutines by themselves: their switch, their stacks, and their waits.
+
+The programs run them on pairs of sockets, and on a clock that only the grader moves.
+"""
+
+from __future__ import annotations
+
+from harness.claims.marker import claim
+from harness.modules.module_clock import near_wraps
+
+BACKENDS = ("select", "poll", "epoll")
+
+# What a general hint means in a claim, see marker.claim.
+BROKEN = ("in-the-module", "module-crashed", "memory-fault")
+SWITCH = dict.fromkeys(BROKEN, "co-switch")
+GUARD = dict.fromkeys(BROKEN, "stack-guard")
+RUN = dict.fromkeys(BROKEN, "co-run")
+WAKE = dict.fromkeys(BROKEN, "co-wake")
+PARK = dict.fromkeys(BROKEN, "co-park")
+SLEEP = dict.fromkeys(BROKEN, "co-sleep")
+CANCEL = dict.fromkeys(BROKEN, "co-cancel")
+READINESS = dict.fromkeys(BROKEN, "co-readiness")
+READ = dict.fromkeys(BROKEN, "co-read")
+WRITE = dict.fromkeys(BROKEN, "co-write")
+WAIT = dict.fromkeys(BROKEN, "co-wait")
+DEAF = dict.fromkeys(BROKEN, "co-deaf")
+ACCEPT = dict.fromkeys(BROKEN, "co-accept")
+CONNECT = dict.fromkeys(BROKEN, "co-connect")
+
+
+# 10.1 switch
+
+
+@claim("10.1", points=3, module=True, hints=SWITCH)
+def test_10_a_coroutine_runs(program):
+    """A coroutine begins with its argument, continues where it has stopped, and ends, once."""
+    program("10_co", "runs", "keep_variables")
+
+
+@claim("10.1", points=2, module=True, native=True, hints=SWITCH)
+def test_10_thousands_of_coroutines(program):
+    """3,000 coroutines run in turn, each keeps its variables, and no stack is left at the end."""
+    program("10_co", "thousands")
+
+
+@claim("10.1", points=1, module=True, valgrind=True)
+def test_10_ended_coroutines_are_freed(program):
+    """Under valgrind: coroutines that have ended leave no memory behind, and none uses it later."""
+    program("10_co", "runs", "keep_variables")
+
+
+# 10.2 guard
+
+
+@claim("10.2", points=3, module=True, native=True, hints=GUARD)
+def test_10_overflow_names_the_coroutine(program):
+    """A stack overflow is SIGSEGV, and stderr names it; a wild pointer, or kill(2), is not one."""
+    program("10_overflow", "names")
+
+
+# 10.3 run
+
+
+@claim("10.3", points=3, module=True, hints=RUN)
+def test_10_everybody_ready_runs_once(program):
+    """co_run() runs all that are ready, in order, once; new ones run in the next call."""
+    program("10_queue", "everybody_once")
+
+
+# 10.4 park
+
+
+@claim("10.4", points=1, module=True, hints=WAKE)
+def test_10_parked_coroutines_are_woken(program):
+    """co_wake() makes a parked coroutine ready, once, and does nothing to others, or to NULL."""
+    program("10_queue", "wakes")
+
+
+@claim("10.4", points=2, module=True, hints=PARK)
+def test_10_parked_until_the_time_is_over(program):
+    """co_park() ends at a wake-up or at its deadline, and leaves no timer set."""
+    program("10_wait", "parks")
+
+
+@claim("10.4", points=1, module=True, hints=SLEEP)
+def test_10_sleeps_on_when_woken(program):
+    """co_sleep() lasts as long as it should, however often the coroutine is woken."""
+    program("10_wait", "sleeps")
+
+
+@claim("10.4", points=2, module=True, hints=CANCEL)
+def test_10_cancelled_for_good(program):
+    """co_cancel() ends the wait of a coroutine at once, and every wait that it tries later."""
+    program("10_wait", "cancels")
+
+
+# 10.5 wait_for
+
+
+@claim("10.5", points=2, module=True, hints=READINESS)
+def test_10_waits_for_readiness(program):
+    """co_read() parks its coroutine until its own socket is ready, with each backend."""
+    program("10_io", "readiness", backend=BACKENDS)
+
+
+@claim("10.6", points=1, module=True, hints=READINESS)
+def test_10_how_a_wait_ends(program):
+    """A wait ends because the socket is ready, late, woken or cancelled, and returns which."""
+    program("10_io", "ends", backend=BACKENDS)
+
+
+@claim("10.6", points=1, module=True)
+def test_10_waits_when_the_machine_runs_for_weeks(program):
+    """Waits last as long as they should when the clock reaches 2^31 and 2^32 milliseconds."""
+    near_wraps(program, "10_wait", "parks", "sleeps", "cancels")
+    near_wraps(program, "10_io", "ends", backend=BACKENDS)
+
+
+@claim("10.5", points=1, module=True, hints=WAIT)
+def test_10_waits_for_no_input(program):
+    """co_wait() lasts until it is woken, late or cancelled, and returns which."""
+    program("10_io", "waits", backend=BACKENDS)
+
+
+@claim("10.5", points=2, module=True, hints=DEAF)
+def test_10_hears_of_a_reset(program):
+    """co_wait() ends when the peer resets the connection, and not when input or EOF comes."""
+    program("10_io", "hears", backend=BACKENDS)
+
+
+# 10.6 read_write
+
+
+@claim("10.6", points=1, module=True, hints=READ)
+def test_10_waiting_owns_no_buffer(program):
+    """While co_read() waits, its empty buffer owns no memory; earlier bytes are kept."""
+    program("10_io", "owns", backend=BACKENDS)
+
+
+@claim("10.6", points=1, module=True, hints=READ)
+def test_10_reads_to_eof(program):
+    """However much arrives at once, all of it is read, in turn with others, and then EOF."""
+    program("10_io", "to_the_end", "in_turns", backend=BACKENDS)
+
+
+@claim("10.6", points=2, module=True, hints=WRITE)
+def test_10_waits_until_the_peer_reads(program):
+    """co_write() waits while the kernel takes nothing, continues when it does, loses nothing."""
+    program("10_io", "writes", backend=BACKENDS)
+
+
+# 10.7 accept_connect
+
+
+@claim("10.7", points=1, module=True, hints=ACCEPT)
+def test_10_waits_for_clients(program):
+    """co_accept() waits for clients, accepts several at once, and loses none at EMFILE."""
+    program("10_calls", "clients", backend=BACKENDS)
+
+
+@claim("10.7", points=2, module=True, hints=CONNECT)
+def test_10_connects(program):
+    """co_connect() returns when the connection is made, or has failed, with the reason in errno."""
+    program("10_calls", "connects", backend=BACKENDS)
+
+
+@claim("10.7", points=1, module=True, hints=CONNECT)
+def test_10_connects_while_others_run(program):
+    """Without an answer co_connect() waits, others run and connect, and a cancel ends the wait."""
+    program("10_calls", "waits", backend=BACKENDS)

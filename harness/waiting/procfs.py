@@ -1,0 +1,403 @@
+"""What Linux reports about processes in /proc: a few typed readers. A process may vanish at any
+moment, so every reader has a result for a process that is gone."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
+from typing import NamedTuple
+
+from harness.submission.sizes import KIB
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds, the unit of times in /proc/PID/stat
+# The process has ended, or we may not look at it. EMFILE and the like are our own fault.
+_GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
+_PIECE = 64 * KIB
+_LINE = 4 * KIB  # more than a line of stat has
+MANY_THREADS = 100  # of one process: then it is as cheap to read the whole process table
+_FLAGS, _STARTCODE = 6, 23  # their places in a line of stat, from the state on
+MOST_LOOKS = 1000  # at a process in execve(2), which takes much less than a millisecond
+LOOK_SECONDS = 0.0001
+_TCP = ("/proc/net/tcp", "/proc/net/tcp6")
+_LISTEN = b"0A"  # include/net/tcp_states.h
+# linux/sched.h
+_PF_EXITING = 4  # set before a process's descriptors are closed
+_PF_KTHREAD = 0x200000
+_WALL = 0x40000000  # children of each kind, see waitpid(2)
+
+
+class Process(NamedTuple):
+    """One line of the process table. `started` (ticks since boot) tells a reused pid apart."""
+
+    pid: int
+    parent: int
+    group: int
+    session: int
+    state: str  # R running, S sleeping, T stopped, Z zombie ...; see proc(5)
+    started: int
+    reaped_cpu: float  # seconds, of children it has waited for; to the nearest tick
+    threads: int
+
+
+class _Socket(NamedTuple):
+    """A TCP socket of this machine."""
+
+    port: int
+    listens: bool
+    inode: int
+
+
+class Descriptors(NamedTuple):
+    """Open descriptors of a server, all its processes together."""
+
+    total: int
+    sockets: int
+
+
+def read_process(pid: int) -> Process | None:
+    """The process table's line for `pid`, None if the process does not exist."""
+    fields = _stat(f"/proc/{pid}/stat")
+    if not fields:
+        return None
+    return Process(
+        pid=pid,
+        parent=int(fields[1]),
+        group=int(fields[2]),
+        session=int(fields[3]),
+        state=fields[0].decode(),
+        started=int(fields[19]),
+        reaped_cpu=(int(fields[13]) + int(fields[14])) * TICK,
+        threads=int(fields[17]),
+    )
+
+
+def thread_states(pid: int) -> set[str]:
+    """The states that its threads are in; empty if the process does not exist."""
+    return {fields[0].decode() for fields in _threads(pid)}
+
+
+def states(pid: int) -> dict[int, str]:
+    """The state of each of its threads, by their ids; empty if the process does not exist."""
+    found = ((name, _stat(f"/proc/{pid}/task/{name}/stat")) for name in _names(f"/proc/{pid}/task"))
+    return {int(name): fields[0].decode() for name, fields in found if fields}
+
+
+def times_run(pid: int, thread: int) -> int:
+    """How often the thread was given a processor so far; 0 if the kernel does not count that."""
+    words = _first_piece(f"/proc/{pid}/task/{thread}/schedstat").split()
+    return int(words[2]) if len(words) == 3 else 0
+
+
+def table() -> dict[int, Process]:
+    """Every process, by pid."""
+    found = (read_process(int(name)) for name in os.listdir("/proc") if name.isdigit())
+    return {process.pid: process for process in found if process}
+
+
+def family(pid: int, thorough: bool = True) -> dict[int, Process]:
+    """The process and all below it, by pid.
+
+    `thorough`: searches all processes. Otherwise it reads the list of children of each, which costs
+    less, and may miss a process whose parent ends at that moment.
+    """
+    if pid == os.getpid() and childless():
+        own = read_process(pid)
+        return {pid: own} if own else {}
+    if thorough or not _tells_children():
+        processes = table()
+        return {process.pid: process for process in tree([pid], processes)}
+    found: dict[int, Process] = {}
+    pids = [pid]
+    for pid in pids:  # grows while it is walked
+        process = read_process(pid)
+        if process is not None and process.threads > MANY_THREADS:  # each has children of its own
+            return family(pids[0])
+        if process is not None and pid not in found:
+            found[pid] = process
+            pids += children(pid)
+    return found
+
+
+def childless() -> bool:
+    """Whether this process has no children, not even ended ones: then nothing is below it, and no
+    search is needed. The kernel looks at all threads at once, see __do_wait() in kernel/exit.c."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT | _WALL)
+    except ChildProcessError:
+        return True
+    return False
+
+
+def below(thorough: bool = True) -> list[Process]:
+    """All processes below this one; `thorough`: see family()."""
+    found = family(os.getpid(), thorough)
+    return [process for process in found.values() if process.pid != os.getpid()]
+
+
+@functools.cache
+def _tells_children() -> bool:
+    """Whether the kernel lists children: some are built without CONFIG_PROC_CHILDREN."""
+    return os.path.exists(f"/proc/self/task/{os.getpid()}/children")
+
+
+def children(pid: int) -> list[int]:
+    """The children of a process, ended ones too. None where the kernel was built without this."""
+    lists = of_threads(pid, "children")
+    return [int(child) for text in lists for child in text.split()]
+
+
+def tree(roots: Iterable[int], processes: dict[int, Process]) -> list[Process]:
+    """The roots and everything below them, each once, parents first."""
+    children: dict[int, list[int]] = {}
+    for process in processes.values():
+        children.setdefault(process.parent, []).append(process.pid)
+    order = [pid for pid in dict.fromkeys(roots) if pid in processes]
+    seen = set(order)
+    for pid in order:  # grows while it is walked
+        below = [child for child in children.get(pid, []) if child not in seen]
+        seen.update(below)
+        order += below
+    return [processes[pid] for pid in order]
+
+
+def environment(pid: int, name: str) -> str | None:
+    """The value `name` had in the environment the process was executed with.
+
+    A process in the middle of execve(2) has none yet, so it is read again after that.
+    """
+    prefix = name.encode() + b"="
+    looks = 0
+    while looks < MOST_LOOKS and _in_execve(pid):
+        looks += 1
+        time.sleep(LOOK_SECONDS)
+    for entry in read(f"/proc/{pid}/environ").split(b"\0"):
+        if entry.startswith(prefix):
+            return entry[len(prefix) :].decode(errors="replace")
+    return None
+
+
+def _in_execve(pid: int) -> bool:
+    """Whether the process is in execve(2), with its old memory gone and the new one not complete:
+    startcode in proc(5) is written after the environment, see load_elf_binary() in
+    fs/binfmt_elf.c."""
+    fields = _stat(f"/proc/{pid}/stat")
+    if not fields or fields[_STARTCODE] != b"0":
+        return False
+    return not int(fields[_FLAGS]) & _PF_KTHREAD and not ending(pid)
+
+
+def status(pid: int) -> dict[str, str]:
+    """The lines of /proc/PID/status by their names; empty when the process is gone."""
+    lines = read(f"/proc/{pid}/status").decode(errors="replace").splitlines()
+    return {name: text.strip() for name, _, text in (line.partition(":") for line in lines)}
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time of all threads, including ended ones, to the nanosecond; zombies still report
+    theirs.
+
+    Uses the process's CPU clock, whose id is made as clock_getcpuclockid(3) makes it.
+    """
+    try:
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError:
+        return 0.0
+
+
+def seconds_in_line(pid: int) -> dict[int, float]:
+    """Seconds that each thread waited for a processor although it was runnable: see schedstat in
+    proc(5). Empty if the kernel does not count them, or the process is gone."""
+    threads = _names(f"/proc/{pid}/task")
+    words = {t: _first_piece(f"/proc/{pid}/task/{t}/schedstat").split() for t in threads}
+    return {int(t): int(found[1]) / 1e9 for t, found in words.items() if len(found) == 3}
+
+
+def longest_in_line(before: dict[int, float], after: dict[int, float]) -> float:
+    """The seconds that one thread waited for a processor: the one that waited longest. Both are of
+    seconds_in_line()."""
+    in_line = [seconds - before.get(thread, seconds) for thread, seconds in after.items()]
+    return max(in_line, default=0.0)
+
+
+def wait_channels(pid: int) -> set[str]:
+    """The kernel's functions in which its threads sleep: "do_epoll_wait". "0" where the kernel does
+    not say, or for a thread that runs; empty when the process is gone."""
+    return set(of_threads(pid, "wchan"))
+
+
+def of_threads(pid: int, name: str) -> list[str]:
+    """The contents of this file for each of its threads; empty when the process is gone."""
+    return list(by_thread(pid, name).values())
+
+
+def by_thread(pid: int, name: str) -> dict[int, str]:
+    """The contents of this file, by the id of the thread."""
+    return {tid: read(f"/proc/{pid}/task/{tid}/{name}").decode() for tid in threads(pid)}
+
+
+def threads(pid: int) -> list[int]:
+    """The ids of its threads; empty when the process is gone."""
+    return [int(name) for name in _names(f"/proc/{pid}/task")]
+
+
+def stopped(pid: int) -> bool:
+    """Whether all its threads are stopped or have ended, or it is gone."""
+    return all(fields[0] in (b"T", b"t", b"Z", b"X") for fields in _threads(pid))
+
+
+def ending(pid: int) -> bool:
+    """Whether it has ended, or will in a moment: all its threads are about to exit."""
+    return all(int(fields[_FLAGS]) & _PF_EXITING for fields in _threads(pid))
+
+
+def resident_bytes(pid: int) -> int:
+    """Resident memory; pages shared with other processes count in part (Pss) where Linux tells."""
+    found = re.search(rb"^Pss:\s+(\d+) kB", read(f"/proc/{pid}/smaps_rollup"), re.MULTILINE)
+    return int(found[1]) * KIB if found else quick_resident_bytes(pid)
+
+
+def peak_bytes(pid: int) -> int:
+    """The most resident memory that it has had so far, shared pages counted in full; 0 where Linux
+    does not tell."""
+    found = re.search(rb"^VmHWM:\s+(\d+) kB", read(f"/proc/{pid}/status"), re.MULTILINE)
+    return int(found[1]) * KIB if found else 0
+
+
+def reserved_bytes(pid: int) -> int:
+    """Private memory that it has requested, used or not: data and stacks, see statm."""
+    fields = read(f"/proc/{pid}/statm").split()
+    return int(fields[5]) * PAGE if fields else 0
+
+
+def quick_resident_bytes(pid: int) -> int:
+    """Resident memory, shared pages counted in full; rounded, but costs next to nothing."""
+    fields = read(f"/proc/{pid}/statm").split()
+    return int(fields[1]) * PAGE if fields else 0
+
+
+def end_first(pid: int) -> None:
+    """Makes the kernel end this process first if the machine runs out of memory, and everything
+    that it starts from now on."""
+    try:
+        with open(f"/proc/{pid}/oom_score_adj", "w", encoding="ascii") as file:
+            file.write("1000")
+    except OSError:  # it has ended, or the kernel does not have the file
+        pass
+
+
+def descriptor_targets(pid: int) -> list[str]:
+    """What each open descriptor is: "socket:[123]", a path ..."""
+    return [target for _, target in descriptors(pid)]
+
+
+def descriptors(pid: int) -> list[tuple[str, str]]:
+    """The number of each open descriptor, and what it is."""
+    found = []
+    for name in _names(f"/proc/{pid}/fd"):
+        try:
+            found.append((name, os.readlink(f"/proc/{pid}/fd/{name}")))
+        except _GONE:  # closed meanwhile
+            pass
+    return found
+
+
+def hides(pid: int) -> bool:
+    """Returns true if only root may see the descriptors and the memory map of this process. A
+    process that is ending has given up its memory already, and hides nothing."""
+    if os.access(f"/proc/{pid}/fd", os.R_OK):
+        return False
+    return read(f"/proc/{pid}/statm")[:2] not in (b"", b"0 ")
+
+
+def maps_file(pid: int, path: str) -> bool:
+    """Whether the process has mapped the file, as it does with a library it has loaded."""
+    return named_in(read(f"/proc/{pid}/maps"), path)
+
+
+def named_in(maps: bytes, path: str) -> bool:
+    """Whether a file is in this list of what a process has mapped."""
+    return os.fsencode(path).replace(b"\n", b"\\012") in maps
+
+
+def listening_ports(pids: Iterable[int]) -> list[int]:
+    """The TCP ports on which these processes listen, lowest first."""
+    own = {target for pid in pids for target in descriptor_targets(pid)}
+    return sorted({port for target, port in listeners().items() if target in own})
+
+
+def listeners() -> dict[str, int]:
+    """The port of every listening TCP socket; sockets are named as descriptor_targets() does."""
+    found = {}
+    for family in _TCP:  # they come first, see tcp_seq_start() in net/ipv4/tcp_ipv4.c
+        for socket in takewhile(lambda one: one.listens, _sockets(family)):
+            found[f"socket:[{socket.inode}]"] = socket.port
+    return found
+
+
+def connected_ports() -> set[int]:
+    """The local ports of all TCP connections, also of those that are over and in TIME_WAIT."""
+    return {one.port for family in _TCP for one in _sockets(family) if not one.listens}
+
+
+def _sockets(path: str) -> Iterator[_Socket]:
+    """The sockets that a file lists, one by one: a long one need not be read completely."""
+    try:
+        with open(path, "rb") as file:
+            next(file, b"")  # the heading
+            for fields in map(bytes.split, file):
+                port = int(fields[1].rpartition(b":")[2], 16)
+                yield _Socket(port, fields[3] == _LISTEN, int(fields[9]))
+    except _GONE:
+        pass
+
+
+def _threads(pid: int) -> list[list[bytes]]:
+    """The fields of every thread of the process."""
+    names = _names(f"/proc/{pid}/task")
+    return list(filter(None, (_stat(f"/proc/{pid}/task/{name}/stat") for name in names)))
+
+
+def _names(directory: str) -> list[str]:
+    """The names in a directory; none when its process is gone."""
+    try:
+        return os.listdir(directory)
+    except _GONE:
+        return []
+
+
+def _stat(path: str) -> list[bytes]:
+    """The fields of a stat file from the third (state) on; see proc(5). Empty when it is gone."""
+    text = _first_piece(path)
+    return text[text.rindex(b")") + 2 :].split() if text else []  # the name may contain anything
+
+
+def _first_piece(path: str) -> bytes:
+    """One read of the file, which returns all of a one-line file; otherwise as read(). A look at
+    all processes reads hundreds of these, so no second read for the end."""
+    return _read(path, _LINE, once=True)
+
+
+def read(path: str) -> bytes:
+    """The whole file; empty when it, or its process, is gone or not ours to read."""
+    return _read(path, _PIECE)
+
+
+def _read(path: str, size: int, once: bool = False) -> bytes:
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except _GONE:
+        return b""
+    try:  # without a file object: thousands of these are read in a row
+        parts = [os.read(file, size)]
+        while parts[-1] and not once:
+            parts.append(os.read(file, size))
+        return b"".join(parts)
+    except _GONE:
+        return b""
+    finally:
+        os.close(file)
