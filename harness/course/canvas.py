@@ -5,46 +5,33 @@ https://teaching.resources.osu.edu/toolsets/carmencanvas, "Import a CSV File to 
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from harness.course.classes.records import RESULTS
-from harness.submission import numbers, sheets
+from harness.submission import sheets
 from harness.submission.chapters import Chapter
 from harness.submission.target import WrongUsage, as_typed
 
 POINTS = 100  # of a grade
 COUNTS = "counts"  # the column of scores.csv that docs/recipes/late-days.py adds
-IDS = ("SIS Login ID", "SIS User ID", "ID")
-KEYS = (*IDS, "Student")  # what names a student in Canvas
+KEYS = ("SIS Login ID", "SIS User ID", "ID", "Student")  # what names a student in Canvas
 POSSIBLE = "Points Possible"  # the first cell of the row that has them
-UNKNOWN = 100.0  # points possible, if the gradebook does not say them
-BLANK = "not judged, so the cell stays as it was"
-NOBODY = "names no student of the gradebook"
-SEVERAL = "names several students, or the student of another one"
 NUMBERED = re.compile(r" \(\d+\)$")  # the end of the title of an assignment
 
 
-class BadGradebook(ValueError):
-    """The file is not a gradebook, or has no such column. The message says what to do."""
+class Filled(NamedTuple):
+    """The gradebook with points in it, and the lines that say which submissions were entered, and
+    which were not."""
 
-
-@dataclass(frozen=True)
-class Filled:
-    """The gradebook with points in it, in its own `encoding`. `told`: the lines that say which
-    submissions were entered, and which were not."""
-
-    text: str
-    encoding: str
+    data: bytes
     told: list[str]
-
-    @property
-    def data(self) -> bytes:
-        return self.text.encode(self.encoding)
 
 
 def of_class(
@@ -56,8 +43,7 @@ def of_class(
         raise WrongUsage(f"canvas needs the exported gradebook and a column: {example}")
     shares = _shares(scores or RESULTS / chapter.number / "scores.csv", chapter)
     try:
-        data = Path(gradebook).expanduser().read_bytes()
-        return fill(*sheets.decoded(data), column, shares)
+        return fill(Path(gradebook).expanduser().read_bytes(), column, shares)
     except OSError as error:
         raise WrongUsage(f"GRADEBOOK={gradebook}: {error.strerror}") from None
     except ValueError as error:
@@ -68,55 +54,51 @@ def _shares(file: Path, chapter: Chapter) -> dict[str, float | None]:
     """For each submission the part of the points that count, None if it was not judged. A
     spreadsheet may have saved the file. Raises WrongUsage."""
     try:
-        rows = sheets.records(sheets.decoded(file.read_bytes())[0], ("name", "score"))
-        title = COUNTS if any(COUNTS in row for row in rows) else "score"
-        points = {row["name"]: row.get(title, "").strip() for row in rows}
+        (head, *rows), separator = sheets.read(file.read_bytes())
+        name, points = head.index("name"), head.index(COUNTS if COUNTS in head else "score")
         return {
-            name: numbers.written(text) / POINTS if text else None
-            for name, text in points.items()
+            sheets.plain(row[name]): sheets.number(row[points], separator) / POINTS if row[points] else None
+            for row in rows
+            if row
         }
     except FileNotFoundError:
         wrong = f"is not there; `make class CH={chapter.number} SUB=...` writes it"
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, IndexError) as error:
         wrong = f"cannot be read: {error}; run make class again"
     raise WrongUsage(f"{as_typed(file)} {wrong}")
 
 
-# The gradebook
-
-
-def fill(text: str, encoding: str, column: str, shares: Mapping[str, float | None]) -> Filled:
-    """Fills in the column of a gradebook; all else is kept. Raises BadGradebook.
+def fill(data: bytes, column: str, shares: Mapping[str, float | None]) -> Filled:
+    """Fills in the column of a gradebook; no other cell changes. Raises ValueError, whose message
+    says what to do.
 
     `shares`: for each submission the part of the points that it has got, None if it has no score:
-    then the cell stays as it is. A submission names a student by the SIS Login ID, the SIS User ID,
-    the ID or the name. `column` is the title of an assignment, with or without Canvas' number
-    behind it.
+    then the cell stays as it is. A submission names a student by one of KEYS. `column` is the title
+    of an assignment, with or without Canvas' number behind it.
     """
-    try:
-        sheet = sheets.read(text, KEYS)
-    except sheets.Unreadable as error:
-        raise BadGradebook(f"it is no gradebook of Canvas: {error}") from None
-    head = [cell.strip() for cell in sheet.rows[0]]
+    rows, separator = sheets.read(data)
+    head = [cell.strip() for cell in rows[0]] if rows else []
+    if not {*KEYS} & {*head}:
+        raise ValueError(f"it is no gradebook: its first line has none of {', '.join(KEYS)}")
     place = _column(head, column)
-    rows = [dict(zip(head, [cell.strip() for cell in row])) for row in sheet.rows]
-    possible = _possible(rows, head[place])
-    out_of, mark = possible or UNKNOWN, "," if sheet.separator == ";" else "."
-    lines = _lines(rows, shares)
-    times = Counter(found[0] for found in lines.values() if len(found) == 1)
-    cells, why = {}, {BLANK: [], NOBODY: [], SEVERAL: []}
-    for name, found in lines.items():
-        if len(found) != 1 or times[found[0]] > 1:
-            why[SEVERAL if found else NOBODY].append(name)
+    out_of = _possible(rows, place, separator)
+    found = _students(rows, head, shares)
+    told = []
+    for name, lines in found.items():
+        named = [other for other in found if found[other] == lines]
+        if len(lines) != 1 or len(named) > 1:
+            several = "names several students, or the student of another one"
+            told.append(f"  {name}: {several if lines else 'names no student of the gradebook'}")
         elif shares[name] is None:
-            why[BLANK].append(name)
+            told.append(f"  {name}: not judged, so the cell stays as it was")
         else:
             points = f"{shares[name] * out_of:.2f}".rstrip("0").rstrip(".")  # as Canvas shows them
-            cells[found[0], place] = points.replace(".", mark)
-    unsaid = "" if possible else "; the gradebook does not say the points possible"
-    told = [f"export: scores entered: {len(cells)}, each out of {out_of:g}{unsaid}"]
-    told += [f"  {name}: {reason}" for reason, names in why.items() for name in names]
-    return Filled(sheet.changed(cells), encoding, told)
+            rows[lines[0]][place] = points.replace(".", "," if separator == ";" else ".")
+    entered = len(found) - len(told)
+    out = io.StringIO()
+    csv.writer(out, delimiter=separator, lineterminator=sheets.RFC_4180).writerows(rows)
+    told.insert(0, f"export: scores entered: {entered}, each out of {out_of:g}")
+    return Filled(out.getvalue().encode("utf-8-sig"), told)
 
 
 def _column(head: list[str], column: str) -> int:
@@ -125,51 +107,33 @@ def _column(head: list[str], column: str) -> int:
     if len(places) == 1:
         return places[0]
     if places:
-        raise BadGradebook(f"{len(places)} columns have the title {column!r}: add the number to it")
+        raise ValueError(f"{len(places)} columns have the title {column!r}: add the number to it")
     titles = [title for title in head if NUMBERED.search(title)]
-    raise BadGradebook(f"it has no column {column!r}; it has {', '.join(titles) or 'none'}")
+    raise ValueError(f"it has no column {column!r}; it has {', '.join(titles) or 'none'}")
 
 
-def _possible(rows: list[dict[str, str]], title: str) -> float | None:
-    """The points possible, None if the gradebook does not say them. Raises BadGradebook."""
-    for line, row in enumerate(rows[1:], 2):
-        name, cell = next(iter(row.values())), row.get(title)
-        if name == POSSIBLE and cell:
-            return _positive(cell, title)
-        if name not in ("", POSSIBLE) and cell and not _is_student(row):
-            raise BadGradebook(
-                f"row {line}, {name!r}, has no ID, so it is no student; if it has the points "
-                f"possible, its first cell has to be {POSSIBLE!r}"
-            )
-    return None
-
-
-def _positive(cell: str, title: str) -> float:
-    """Raises BadGradebook."""
+def _possible(rows: list[list[str]], place: int, separator: str) -> float:
+    """The points possible in the column. Raises ValueError."""
+    cells = [row[place] for row in rows[1:] if row and row[0].strip() == POSSIBLE]
     try:
-        value = numbers.written(cell)
-    except ValueError as error:
-        raise BadGradebook(f"{POSSIBLE} of {title}: {error}") from None
-    if not value:
-        raise BadGradebook(f"{title} has 0 points possible: set its points in Canvas")
-    return value
+        points = sheets.number(cells[0], separator)
+    except (ValueError, IndexError):
+        points = 0
+    if points <= 0:
+        raise ValueError(f"{rows[0][place]} has no {POSSIBLE}: set them in Canvas, export it again")
+    return points
 
 
-def _is_student(row: dict[str, str]) -> bool:
-    """Returns true if the row has an ID, or a name where the gradebook has no column of IDs."""
-    if any(key in row for key in IDS):
-        return any(row.get(key) for key in IDS)
-    return next(iter(row.values())) not in ("", POSSIBLE)
-
-
-def _lines(rows: list[dict[str, str]], submissions: Collection[str]) -> dict[str, list[int]]:
+def _students(
+    rows: list[list[str]], head: list[str], submissions: Collection[str]
+) -> dict[str, list[int]]:
     """For each submission the rows of the students that it names: those of the first key that
     finds any."""
     known: dict[str, dict[str, list[int]]] = {key: defaultdict(list) for key in KEYS}
     for line, row in enumerate(rows):
-        if line and len(row) == len(rows[0]) and _is_student(row):
-            for key in KEYS:
-                for name in _names(row.get(key, ""), key):
+        if line and len(row) == len(head) and row[0].strip() not in ("", POSSIBLE):
+            for key in {*KEYS} & {*head}:
+                for name in _names(row[head.index(key)], key):
                     known[key][name].append(line)
     return {
         name: next((known[key][_folded(name)] for key in KEYS if _folded(name) in known[key]), [])

@@ -95,27 +95,28 @@ SHARES |= {"alan": 1.0, "S5": 0.5}  # two of one student
 
 
 def test_canvas_has_the_points_of_each_gradebook_or_a_reason():
-    filled = canvas.fill(GRADEBOOK, "utf-8", "Lab 4", SHARES)
-    assert filled.text.startswith("\ufeffStudent") and filled.text.count("\r\n") == 8
-    lines = [filled.text.replace("\ufeff", ""), *filled.told]
+    filled = canvas.fill(GRADEBOOK.encode(), "Lab 4", SHARES)
+    text = filled.data.decode()
+    assert text.startswith("\ufeffStudent") and text.count("\r\n") == 8
+    lines = [text.replace("\ufeff", ""), *filled.told]
     for wrong in ("", GRADEBOOK.replace("50.00", "-5"), GRADEBOOK.replace("Lab 4", "Exam")):
-        with pytest.raises(canvas.BadGradebook) as caught:
-            canvas.fill(wrong, "utf-8", "Lab 4", SHARES)
+        with pytest.raises(ValueError) as caught:
+            canvas.fill(wrong.encode(), "Lab 4", SHARES)
         lines.append(str(caught.value))
     golden.check("canvas", "\n".join(lines))
 
 
 def test_the_scores_of_a_class_in_a_gradebook(tmp_path, capsys):
-    """The gradebook keeps its encoding. The scores are as a spreadsheet has saved them."""
+    """The scores are as a spreadsheet has saved them, in a country with a decimal comma."""
     scores = "\ufeffname;score;counts\r\nmüller;62,5;62,5\r\n'=late;62,5;10,5\r\ncleo;;\r\n"
     (tmp_path / "scores.csv").write_text(scores, "utf-8")
-    gradebook = "Student;SIS Login ID;Lab (1)\r\n    Points Possible;;20,5\r\n"
+    gradebook = "\ufeffStudent;SIS Login ID;Lab (1)\r\n    Points Possible;;20,5\r\n"
     gradebook += "M;Müller;{}\r\nL;=late;{}\r\nC;cleo;7\r\nD;dan;8\r\n"
-    (tmp_path / "g.csv").write_bytes(gradebook.format("", "").encode("cp1252"))
+    (tmp_path / "g.csv").write_text(gradebook.format("", ""), "utf-8", newline="")
     words = ["--gradebook", f"{tmp_path}/g.csv", "--scores", f"{tmp_path}/scores.csv"]
     words += ["--chapter", "04", "--format", "canvas", "--column", "Lab"]
     assert export.main([*words, "--out", f"{tmp_path}/o.csv"]) == 0
-    assert (tmp_path / "o.csv").read_bytes() == gradebook.format("12,81", "2,15").encode("cp1252")
+    assert (tmp_path / "o.csv").read_bytes() == gradebook.format("12,81", "2,15").encode()
     said = capsys.readouterr().err
     assert "scores entered: 2, each out of 20.5" in said
     assert "cleo: not judged, so the cell stays as it was" in said
