@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 import unicodedata
 from collections import defaultdict
@@ -56,11 +57,9 @@ def _shares(file: Path, chapter: Chapter) -> dict[str, float | None]:
     try:
         (head, *rows), separator = sheets.read(file.read_bytes())
         name, points = head.index("name"), head.index(COUNTS if COUNTS in head else "score")
-        return {
-            sheets.plain(row[name]): sheets.number(row[points], separator) / POINTS if row[points] else None
-            for row in rows
-            if row
-        }
+        found = {sheets.plain(row[name]): row[points] for row in rows if row}
+        shares = {one: sheets.number(text or "nan", separator) for one, text in found.items()}
+        return {one: None if math.isnan(part) else part / POINTS for one, part in shares.items()}
     except FileNotFoundError:
         wrong = f"is not there; `make class CH={chapter.number} SUB=...` writes it"
     except (OSError, ValueError, IndexError) as error:
