@@ -64,7 +64,7 @@ def long_after(server, ms: float) -> float:
 # 07.6 timeouts
 
 
-@claim("07.6", points=4, cli=True, hints=IDLE)
+@claim("07.6", points=5, cli=True, hints=IDLE)
 def test_07_idle_clients_are_closed(launch, rng):
     """A client that is idle for --idle-timeout is closed, not before; an active one is not."""
     server = launch(("--idle-timeout", "300"), clock=True)

@@ -66,7 +66,7 @@ def at_most(frames: int, ms: int) -> tuple[str, str]:
 # 08.3 quota
 
 
-@claim("08.3", points=3, cli=True, hints=KEPT)
+@claim("08.3", points=4, cli=True, hints=KEPT)
 def test_08_quota_is_of_a_connection(launch, rng):
     """Each connection has a quota of its own, and a new one starts with all of it."""
     server = launch(at_most(3, FAR))
@@ -82,7 +82,7 @@ def test_08_quota_is_of_a_connection(launch, rng):
     client.expect_nothing_yet()
 
 
-@claim("08.3", points=3, cli=True, hints=KEPT)
+@claim("08.3", points=4, cli=True, hints=KEPT)
 def test_08_quota_in_pieces(launch, rng):
     """Each frame counts, whenever it arrives, in every framing and for messages too."""
     for framing, body in _framings(rng):

@@ -13,11 +13,49 @@
 
 enum { HIGH = 100, LOW = 40 };
 
+/* A connection, and what a call has to return for it; of WANTED and AGAIN 0 or 1. */
+struct row {
+    enum { IS_ROOM, IS_WANTED, IS_AGAIN } call;
+    const char *what, *hint;
+    size_t due, high, waiting, spent;
+    bool suspended, over_quota, readable, unread;
+    enum conn_state state;
+};
+
+static const struct row rows[] = {
+    {IS_ROOM, "no output", ROOM, HIGH, HIGH},
+    {IS_ROOM, "output of a byte less than high water", ROOM, 1, HIGH, HIGH - 1},
+    {IS_ROOM, "output at high water", ROOM, 0, HIGH, HIGH},
+    {IS_ROOM, "a connection that is suspended", WATER, 0, HIGH, .suspended = true},
+    {IS_ROOM, "more free space than budget", ROOM, BUDGET_BYTES, 2 * BUDGET_BYTES},
+    {IS_ROOM, "half of the budget", SPEND, BUDGET_BYTES / 2, 2 * BUDGET_BYTES,
+     .spent = BUDGET_BYTES / 2},
+    {IS_ROOM, "a turn that has cost more than its budget", SPEND, 0, 2 * BUDGET_BYTES,
+     .spent = 2 * BUDGET_BYTES},
+    {IS_AGAIN, "a turn after which nothing is left to do", VAIN, 0, HIGH},
+    {IS_AGAIN, "a turn that has used up its budget, and has left input that was read", BUDGET, 1,
+     HIGH, .spent = 2 * BUDGET_BYTES, .unread = true},
+    {IS_AGAIN, "a turn that has used up its budget, and has left output", BUDGET, 1, HIGH, 1,
+     .spent = 2 * BUDGET_BYTES},
+    {IS_AGAIN, "input that no event will report again", BUDGET, 1, HIGH, .readable = true},
+    {IS_AGAIN, "input of a connection that is suspended", VAIN, 0, HIGH, .readable = true,
+     .suspended = true},
+    {IS_WANTED, "an open connection that nothing delays", STATE, 1, HIGH},
+    {IS_WANTED, "a connection that is suspended", WATER, 0, HIGH, .suspended = true},
+    {IS_WANTED, "a connection whose quota is used up", QUOTA, 0, HIGH, .over_quota = true},
+    {IS_WANTED, "a lingering connection that is suspended", STATE, 1, HIGH, .suspended = true,
+     .state = CONN_LINGERING},
+    {IS_WANTED, "a lingering connection whose quota is used up", STATE, 1, HIGH, .over_quota = true,
+     .state = CONN_LINGERING},
+    {IS_WANTED, "a connection that is draining", STATE, 0, HIGH, .state = CONN_DRAINING},
+    {IS_WANTED, "a connection that is closed", STATE, 0, HIGH, .state = CONN_CLOSED},
+};
+
 static struct config config;
 static struct server server = {.config = &config};
 static struct conn conn;
-static size_t quota; /* what is left of it */
-static int agains;   /* calls of events_again() */
+static size_t left_of_quota;
+static int agains; /* calls of events_again() */
 
 void events_again(struct events *e, struct watch *watch)
 {
@@ -27,173 +65,119 @@ void events_again(struct events *e, struct watch *watch)
 
 size_t quota_left(const struct quota *q)
 {
-    return quota;
+    return left_of_quota;
 }
 
-/* An open connection with nothing to read or send. */
-static void begin(size_t high_water, size_t low_water)
-{
-    check_case();
-    buffer_free(&conn.in);
-    buffer_free(&conn.out);
-    config.limits = (struct limits){.high_water = high_water, .low_water = low_water};
-    conn = (struct conn){.server = &server, .state = CONN_OPEN, .writable = true};
-    quota = SIZE_MAX;
-    agains = 0;
-    flow_begin_turn(&conn);
-}
-
-/* From now on so many bytes of output wait. */
-static void set_output(size_t size)
+static void set_bytes(struct buffer *buffer, size_t size)
 {
     static const uint8_t bytes[HIGH];
-    check_step("lets %zu bytes of output wait; high water is %zu, low water %zu", size,
-               config.limits.high_water, config.limits.low_water);
-    buffer_consume(&conn.out, buffer_len(&conn.out));
-    if (size > 0 && !buffer_append(&conn.out, bytes, size))
+    buffer_consume(buffer, buffer_len(buffer));
+    if (size > 0 && !buffer_append(buffer, bytes, size))
         check_impossible("no memory");
 }
 
-/* From now on a frame is read and not answered. */
-static void set_input(void)
+static void begin(const struct row *row)
 {
-    static const uint8_t frame[4];
-    if (!buffer_append(&conn.in, frame, sizeof frame))
-        check_impossible("no memory");
+    check_case();
+    set_bytes(&conn.in, row->unread ? 4 : 0);
+    set_bytes(&conn.out, row->waiting);
+    config.limits.high_water = row->high;
+    config.limits.low_water = LOW;
+    conn = (struct conn){.server = &server,
+                         .state = row->state ? row->state : CONN_OPEN,
+                         .in = conn.in,
+                         .out = conn.out,
+                         .writable = true,
+                         .readable = row->readable,
+                         .suspended = row->suspended};
+    left_of_quota = row->over_quota ? 0 : SIZE_MAX;
+    agains = 0;
+    flow_begin_turn(&conn);
+    if (row->spent > 0) {
+        check_step("calls flow_spend() with %zu of %u", row->spent, BUDGET_BYTES);
+        flow_spend(&conn, row->spent);
+    }
 }
 
-/* Marks */
-
-static void expect_suspended(size_t waiting, bool due)
+static void expect(const struct row *row)
 {
-    set_output(waiting);
-    flow_look(&conn);
-    CHECK(conn.suspended == due, WATER, "after flow_look() the connection is%s suspended; %s",
-          conn.suspended ? "" : " not",
-          due ? "from high water on, and until low water, it has to be" : "it may not be");
+    static const char *const names[] = {"flow_room", "flow_wants_input", "flow_end_turn"};
+    begin(row);
+    check_step("calls %s() for %s", names[row->call], row->what);
+    if (row->call == IS_AGAIN) {
+        flow_end_turn(&conn);
+        CHECK((size_t)agains == row->due, row->hint,
+              "flow_end_turn() has called events_again() %s; due is %zu", check_times(agains),
+              row->due);
+        return;
+    }
+    size_t got = row->call == IS_ROOM ? flow_room(&conn) : flow_wants_input(&conn);
+    CHECK(got == row->due, row->hint, "%s() returned %zu; due is %zu", names[row->call], got,
+          row->due);
 }
 
-static void marks(void)
+static void expect_all(int call)
 {
-    begin(HIGH, LOW);
-    expect_suspended(HIGH - 1, false);
-    expect_suspended(HIGH, true);
-    expect_suspended(LOW + 1, true);
-    expect_suspended(LOW, false);
-    expect_suspended(LOW + 1, false);
-    expect_suspended(HIGH, true);
-    expect_suspended(0, false);
-    begin(1, 0);
-    expect_suspended(1, true);
-    expect_suspended(0, false);
-    begin(LOW, LOW);
-    expect_suspended(LOW, true);
-    expect_suspended(LOW - 1, false);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if ((int)rows[i].call == call)
+            expect(&rows[i]);
+    buffer_free(&conn.in);
     buffer_free(&conn.out);
 }
 
-/* Input */
-
-static void expect_wanted(bool due, const char *hint, const char *why)
+static void budget(void)
 {
-    bool wanted = flow_wants_input(&conn);
-    CHECK(wanted == due, hint, "flow_wants_input() returned %s for %s", wanted ? "true" : "false",
-          why);
+    expect_all(IS_ROOM);
+    expect_all(IS_AGAIN);
+    check_step("calls flow_begin_turn() after all of a budget was spent");
+    flow_spend(&conn, BUDGET_BYTES);
+    flow_begin_turn(&conn);
+    CHECK(conn.budget == BUDGET_BYTES, SPEND, "%zu is left of the budget", (size_t)conn.budget);
+}
+
+/* Output that waits, one after the other, and whether the connection is suspended then. */
+static void marks(void)
+{
+    static const struct {
+        size_t high, low, waiting;
+        bool due;
+    } turns[] = {
+        {HIGH, LOW, HIGH - 1, false},
+        {HIGH, LOW, HIGH, true},
+        {HIGH, LOW, LOW + 1, true},
+        {HIGH, LOW, LOW, false},
+        {HIGH, LOW, LOW + 1, false},
+        {HIGH, LOW, HIGH, true},
+        {HIGH, LOW, 0, false},
+        {1, 0, 1, true},
+        {1, 0, 0, false},
+        {LOW, LOW, LOW, true},
+        {LOW, LOW, LOW - 1, false},
+    };
+    begin(&rows[0]);
+    for (size_t i = 0; i < sizeof turns / sizeof turns[0]; i++) {
+        config.limits.high_water = turns[i].high;
+        config.limits.low_water = turns[i].low;
+        check_step("lets %zu bytes of output wait; high water is %zu, low water %zu",
+                   turns[i].waiting, turns[i].high, turns[i].low);
+        set_bytes(&conn.out, turns[i].waiting);
+        flow_look(&conn);
+        CHECK(conn.suspended == turns[i].due, WATER,
+              "after flow_look() the connection is%s suspended; %s", conn.suspended ? "" : " not",
+              turns[i].due ? "from high water on, and until low water, it has to be"
+                           : "it may not be");
+    }
+    buffer_free(&conn.out);
 }
 
 static void wanted(void)
 {
-    begin(HIGH, LOW);
-    expect_wanted(true, STATE, "an open connection that nothing delays");
-    conn.suspended = true;
-    expect_wanted(false, WATER, "a connection that is suspended");
-    conn.state = CONN_LINGERING;
-    expect_wanted(true, STATE, "a lingering connection that is suspended");
-    begin(HIGH, LOW);
-    quota = 0;
-    expect_wanted(false, QUOTA, "a connection whose quota is used up");
-    conn.state = CONN_LINGERING;
-    expect_wanted(true, STATE, "a lingering connection whose quota is used up");
-    begin(HIGH, LOW);
-    conn.state = CONN_DRAINING;
-    expect_wanted(false, STATE, "a connection that is draining");
-    conn.state = CONN_CLOSED;
-    expect_wanted(false, STATE, "a connection that is closed");
-}
-
-/* The budget */
-
-static void expect_room(size_t due, const char *hint)
-{
-    size_t room = flow_room(&conn);
-    CHECK(room == due, hint, "flow_room() returned %zu; due is %zu", room, due);
-}
-
-static void room(void)
-{
-    begin(HIGH, LOW);
-    expect_room(HIGH, ROOM);
-    set_output(HIGH - 1);
-    expect_room(1, ROOM);
-    set_output(HIGH);
-    expect_room(0, ROOM);
-    begin(HIGH, LOW);
-    conn.suspended = true;
-    CHECK(flow_room(&conn) == 0, WATER,
-          "flow_room() returned %zu for a connection that is suspended; due is 0",
-          flow_room(&conn));
-    begin(2 * BUDGET_BYTES, LOW);
-    expect_room(BUDGET_BYTES, ROOM);
-    buffer_free(&conn.out);
-}
-
-static void spent(void)
-{
-    begin(2 * BUDGET_BYTES, LOW);
-    check_step("calls flow_spend() with half of the budget, and then with all of it");
-    flow_spend(&conn, BUDGET_BYTES / 2);
-    expect_room(BUDGET_BYTES / 2, SPEND);
-    flow_spend(&conn, BUDGET_BYTES);
-    expect_room(0, SPEND);
-    check_step("calls flow_spend() with a byte more, though nothing is left");
-    flow_spend(&conn, 1);
-    expect_room(0, SPEND);
-    check_step("calls flow_begin_turn()");
-    flow_begin_turn(&conn);
-    expect_room(BUDGET_BYTES, SPEND);
-}
-
-static void expect_again(int due, const char *why)
-{
-    flow_end_turn(&conn);
-    CHECK(agains == due, agains < due ? BUDGET : VAIN,
-          "flow_end_turn() has called events_again() %s; due is %d: %s", check_times(agains), due,
-          why);
-}
-
-static void again(void)
-{
-    begin(HIGH, LOW);
-    expect_again(0, "nothing is left to do");
-    begin(HIGH, LOW);
-    set_input();
-    flow_spend(&conn, 2 * BUDGET_BYTES);
-    expect_again(1, "the budget is used up, and input that has been read is left");
-    begin(HIGH, LOW);
-    set_output(1);
-    flow_spend(&conn, 2 * BUDGET_BYTES);
-    expect_again(1, "the budget is used up, and output is left that the kernel would take");
-    begin(HIGH, LOW);
-    conn.readable = true;
-    expect_again(1, "there is input, and no event will report it again");
-    begin(HIGH, LOW);
-    conn.readable = true;
-    conn.suspended = true;
-    expect_again(0, "there is input, but the connection is suspended");
-    buffer_free(&conn.in);
-    buffer_free(&conn.out);
+    expect_all(IS_WANTED);
 }
 
 const struct check checks[] = {
-    {"marks", marks}, {"wanted", wanted}, {"room", room}, {"spent", spent}, {"again", again}, {0},
+    {"budget", budget},
+    {"marks", marks},
+    {"wanted", wanted},
+    {0},
 };

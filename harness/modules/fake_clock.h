@@ -1,5 +1,5 @@
-/* Clocks that go on when the check says so, and not before: what has to wait does so in no time,
- * and always for the same. They take the place of the system's in the whole program. */
+/* A clock that goes on when the check says so, and not before: what has to wait does so in no time,
+ * and always for the same. It takes the place of the system's in the whole program. */
 #ifndef GRADER_FAKE_CLOCK_H
 #define GRADER_FAKE_CLOCK_H
 
@@ -12,13 +12,12 @@ enum {
 };
 
 extern int64_t fake_clock_us; /* since the machine was started */
-extern int64_t fake_day_us;   /* what the time of day was set by */
 
 /* To be called when a case has begun. With the option "wraps" the case begins WRAPS_IN_MS before a
  * multiple of 2^31 ms, where a time in 32 bits of milliseconds changes its sign or is 0 again. */
 void fake_clock_begin(void);
 
-/* Both go on by so much; the check has told it as a step. */
+/* It goes on by so much; the check has told it as a step. */
 void fake_clock_advance(int64_t us);
 
 #endif

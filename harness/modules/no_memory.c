@@ -1,7 +1,5 @@
-#define _GNU_SOURCE
 #include "no_memory.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,7 +22,11 @@ int no_memory_end(void)
 
 #ifndef SANITIZED
 
-/* Whether a call has to fail. */
+/* Those of glibc by their other names: the functions below take the place of malloc() and others. */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+
 static bool fails(void)
 {
     if (!atomic_load(&scarce))
@@ -34,35 +36,19 @@ static bool fails(void)
     return true;
 }
 
-/* These replace those of the C library, and go on to them. */
 void *malloc(size_t size)
 {
-    static void *(*real)(size_t);
-    if (real == NULL)
-        *(void **)&real = dlsym(RTLD_NEXT, "malloc");
-    return fails() ? NULL : real(size);
+    return fails() ? NULL : __libc_malloc(size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    static void *(*real)(size_t, size_t);
-    static bool looks; /* dlsym() may call calloc(), and does without its memory */
-    if (real == NULL) {
-        if (looks)
-            return NULL;
-        looks = true;
-        *(void **)&real = dlsym(RTLD_NEXT, "calloc");
-        looks = false;
-    }
-    return fails() ? NULL : real(count, size);
+    return fails() ? NULL : __libc_calloc(count, size);
 }
 
 void *realloc(void *memory, size_t size)
 {
-    static void *(*real)(void *, size_t);
-    if (real == NULL)
-        *(void **)&real = dlsym(RTLD_NEXT, "realloc");
-    return fails() ? NULL : real(memory, size);
+    return fails() ? NULL : __libc_realloc(memory, size);
 }
 
 #endif

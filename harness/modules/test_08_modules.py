@@ -1,4 +1,4 @@
-"""Chapter 08, its limits by themselves: a program calls the budget, the marks and the quota."""
+"""Chapter 08, its limits by themselves: a program calls the budget and the marks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from harness.claims.marker import claim
 # What a general hint means in a claim, see marker.claim.
 BUDGET = {"in-the-module": "budget-used-up"}
 WATER = {"in-the-module": "water-marks"}
-QUOTA = {"in-the-module": "quota-kept"}
 
 
 # 08.1 budget
@@ -16,7 +15,7 @@ QUOTA = {"in-the-module": "quota-kept"}
 @claim("08.1", points=2, chapters="08", module=True, hints=BUDGET)
 def test_08_budget_is_spent(program):
     """A turn may do what is left of its budget; then, or with input left, there is another turn."""
-    program("08_flow", "room", "spent", "again")
+    program("08_flow", "budget")
 
 
 # 08.2 water
@@ -26,12 +25,3 @@ def test_08_budget_is_spent(program):
 def test_08_marks_are_exact(program):
     """Output at high-water suspends, at low-water it resumes, and between them nothing changes."""
     program("08_flow", "marks", "wanted")
-
-
-# 08.3 quota
-
-
-@claim("08.3", points=2, chapters="08", module=True, hints=QUOTA)
-def test_08_frames_are_counted(program):
-    """The first frame of an interval sets one timer, each is counted, and nothing is saved up."""
-    program("08_quota", "counts", "one_interval", "no_timer", "no_quota")

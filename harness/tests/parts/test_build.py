@@ -20,7 +20,7 @@ from harness.tests.shell import script
 from harness.tests.submissions import BROKEN, WARNING, right, submission
 
 CHAPTER = chapters.find("05")
-PROGRAM = "05_reader"
+PROGRAM = "05_fields"
 STRICTER = "gcc -Werror=implicit-function-declaration"  # what gcc 14 does, and gcc 12 can be told
 UNDECLARED = "\nint undeclared(void)\n{\n    return accept5(0);\n}\n"
 
