@@ -1,10 +1,13 @@
-/* Coroutines that read, write, or wait for nothing: what ends their waits, what they own meanwhile,
- * and how all bytes come to the other end.
+/* Coroutines that read, write, wait for nothing, accept and connect: what ends their waits, what
+ * they own meanwhile, and how all bytes come to the other end.
  * links: co_io.c co.c context.c? stack.c timers.c buffer.c io.c net.c log.c
  * links: events.c backend_select.c backend_poll.c backend_epoll.c */
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "co_io_case.h"
@@ -15,16 +18,16 @@
 #define WRITE     "co-write"
 #define WAIT      "co-wait"
 #define DEAF      "co-deaf"
+#define ACCEPT    "co-accept"
+#define CONNECT   "co-connect"
 
 enum {
-    READERS = 5,
     ROUNDS = 3,
     WAIT_MS = 40,
-    HELD_BYTES = 3,
     HOSE_BYTES = 64 << 10,
     MUCH_BYTES = 2 << 20, /* more than the kernel takes while the peer does not read */
     MOST = 10000,
-    LOOKS = 4000,
+    FULL_MS = 5000,
     SECOND_MS = 1000
 };
 
@@ -34,40 +37,17 @@ static void begin(struct party *p, const char *hint)
     party_begin(p, pair_new(3));
 }
 
-static void end(struct party *p)
-{
-    party_end(p);
-    co_io_case_end();
-}
-
 /* Readiness */
 
-static void only_the_ready(void)
-{
-    static struct party readers[READERS];
-    co_io_case_begin(READINESS);
-    for (int i = 0; i < READERS; i++)
-        party_begin(&readers[i], pair_new(3));
-    for (int round = 0; round < ROUNDS; round++) {
-        for (int i = 0; i < READERS; i++)
-            party_ask(&readers[i], READS);
-        for (int i = READERS - 1; i >= 0; i--) {
-            for (int k = 0; k <= i; k++)
-                party_expect_waiting(&readers[k]);
-            party_gets(&readers[i], "input");
-        }
-    }
-    for (int i = 0; i < READERS; i++)
-        party_end(&readers[i]);
-    co_io_case_end();
-}
-
 /* Readiness wakes only a coroutine that waits for it; if none waits, it is kept. */
-static void readiness_without_a_wait(void)
+static void readiness(void)
 {
-    struct party p;
+    struct party p, other;
     begin(&p, READINESS);
+    party_begin(&other, pair_new(3));
+    party_ask(&other, READS);
     party_ask(&p, READS);
+    party_expect_waiting(&p);
     party_gets(&p, "first");
     int before = p.wakes;
     pair_send_text(p.pair, "later");
@@ -76,34 +56,54 @@ static void readiness_without_a_wait(void)
     watched_expect_interest(p.pair.fd, 0, READINESS);
     party_ask(&p, READS);
     party_expect_text(&p, "later");
-    end(&p);
+    party_ask(&p, READS);
+    party_expect_waiting(&p);
+    party_expect_waiting(&other);
+    party_gets(&other, "input");
+    party_end(&other);
+    party_end_all(&p);
 }
 
-static void readiness(void)
+/* How a wait ends, and its result */
+
+/* A listener whose backlog is full: the kernel drops the first packet of other clients. */
+static int bind_deaf(struct sockaddr_in *address, int *filler)
 {
-    only_the_ready();
-    readiness_without_a_wait();
+    struct sockaddr_in own;
+    int listener = bind_somewhere(address, 0);
+    struct pollfd full = {.fd = listener, .events = POLLIN};
+    *filler = bind_somewhere(&own, -1);
+    if (connect(*filler, (struct sockaddr *)address, sizeof *address) != 0 ||
+        poll(&full, 1, FULL_MS) != 1)
+        check_impossible("a backlog of 0 does not get full: %s", strerror(errno));
+    return listener;
 }
 
-/* How a wait ends, and its result: a wait for input, and a wait for no event */
+static const char *const hints[] = {
+    [READS] = READINESS, [WRITES] = WRITE, [WAITS] = WAIT, [CONNECTS] = CONNECT};
 
-/* A coroutine that perhaps has read before: then its first try is over. */
-static void begin_waiting(struct party *p, enum does does, bool after_a_read, int timeout_ms)
+/* A coroutine whose wait is ended by nothing else. It has read before: then its first try is
+ * over. */
+static void begin_waiting(struct party *p, enum does does, int timeout_ms)
 {
-    begin(p, does == READS ? READINESS : WAIT);
-    if (after_a_read) {
+    begin(p, hints[does]);
+    if (does != WRITES) {
         party_ask(p, READS);
         party_gets(p, "first");
     }
+    if (does == WRITES)
+        party_queue(p, MUCH_BYTES);
+    p->most = does == WRITES ? MOST : ROOM;
+    p->repeats = does == WRITES;
     p->timeout_ms = timeout_ms;
     party_ask(p, does);
     party_expect_waiting(p);
 }
 
-static void in_time(enum does does, bool after_a_read)
+static void in_time(enum does does)
 {
     struct party p;
-    begin_waiting(&p, does, after_a_read, WAIT_MS);
+    begin_waiting(&p, does, WAIT_MS);
     fake_clock_advance(WAIT_MS * MS - 1);
     co_io_case_settle();
     party_expect_waiting(&p);
@@ -115,47 +115,49 @@ static void in_time(enum does does, bool after_a_read)
     party_gets(&p, "in time");
     EXPECT(timers_timeout(co_case_timers) == -1,
            "no coroutine waits for a deadline, but a timer is set");
-    end(&p);
+    party_end_all(&p);
 }
 
-static void woken_for_something_else(enum does does, bool after_a_read)
+static void woken(enum does does)
 {
     struct party p;
-    begin_waiting(&p, does, after_a_read, -1);
+    begin_waiting(&p, does, -1);
     party_stop(&p);
     party_ask(&p, READS);
     party_gets(&p, "input");
-    end(&p);
+    party_end_all(&p);
 }
 
-enum how { BY_CANCEL, BY_FORGET };
+static void is_cancelled(struct party *p, bool by_forgetting)
+{
+    check_step("calls %s", by_forgetting ? "co_forget()" : "co_cancel()");
+    p->ends = true;
+    if (by_forgetting)
+        co_forget(&p->socket);
+    else
+        co_cancel(p->co);
+    co_io_case_settle();
+    party_expect_result(p, IO_CANCELLED);
+    EXPECT(p->co == NULL, "the coroutine was cancelled, but has not finished");
+    party_end(p);
+    watched_expect_interest(p->pair.fd, 0, co_io_case_hint);
+}
 
-static void cancelled(enum does does, enum how how)
+static void cancelled(enum does does)
 {
     struct party p;
-    begin_waiting(&p, does, false, -1);
-    check_step("calls %s", how == BY_CANCEL ? "co_cancel()" : "co_forget()");
-    p.ends = true;
-    if (how == BY_CANCEL)
-        co_cancel(p.co);
-    else
-        co_forget(&p.socket);
-    co_io_case_settle();
-    party_expect_result(&p, IO_CANCELLED);
-    EXPECT(p.co == NULL, "the coroutine was cancelled, but has not finished");
-    party_end(&p);
-    watched_expect_interest(p.pair.fd, 0, co_io_case_hint);
-    co_io_case_end();
+    for (int by_forgetting = 0; by_forgetting < 2; by_forgetting++) {
+        begin_waiting(&p, does, -1);
+        is_cancelled(&p, by_forgetting);
+        co_io_case_end();
+    }
 }
 
 static void each_end(enum does does)
 {
-    for (int after_a_read = does == READS; after_a_read < 2; after_a_read++) {
-        in_time(does, after_a_read);
-        woken_for_something_else(does, after_a_read);
-    }
-    cancelled(does, BY_CANCEL);
-    cancelled(does, BY_FORGET);
+    in_time(does);
+    woken(does);
+    cancelled(does);
 }
 
 static void ends(void)
@@ -168,9 +170,32 @@ static void waits(void)
     each_end(WAITS);
 }
 
-/* What a buffer owns meanwhile */
+/* A connection that is not answered. Other coroutines run, and connect. */
+static void unanswered(void)
+{
+    struct party p, other;
+    struct sockaddr_in address, deaf;
+    int filler;
+    co_io_case_begin(CONNECT);
+    int listener = bind_somewhere(&address, 1), full = bind_deaf(&deaf, &filler);
+    party_connects(&p, &deaf);
+    party_connects(&other, &address);
+    party_expect_result(&other, IO_OK);
+    party_end(&other);
+    check_step("calls co_wake()");
+    co_wake(p.co);
+    co_io_case_settle();
+    party_expect_waiting(&p);
+    is_cancelled(&p, false);
+    close(listener);
+    close(full);
+    close(filler);
+    co_io_case_end();
+}
 
-static void owns_nothing(void)
+/* Reading */
+
+static void owns(void)
 {
     struct party p;
     begin(&p, READ);
@@ -187,42 +212,15 @@ static void owns_nothing(void)
     }
     EXPECT(p.in_vain <= 1, "each of %d reads took everything, but co_read() made one more in vain",
            ROUNDS);
-    end(&p);
+    party_end_all(&p);
 }
-
-/* Bytes that are there already stay in front. */
-static void keeps_the_rest(void)
-{
-    struct party p;
-    begin(&p, READ);
-    party_ask(&p, READS);
-    pair_send_text(p.pair, "abc");
-    co_io_case_settle();
-    party_expect_result(&p, IO_OK);
-    party_ask(&p, READS);
-    party_expect_waiting(&p);
-    EXPECT(buffer_len(&p.in) == HELD_BYTES,
-           "while co_read() waits, %zu of %d bytes are left of what the buffer held",
-           buffer_len(&p.in), HELD_BYTES);
-    pair_send_text(p.pair, "def");
-    co_io_case_settle();
-    party_expect_text(&p, "abcdef");
-    end(&p);
-}
-
-static void owns(void)
-{
-    owns_nothing();
-    keeps_the_rest();
-}
-
-/* To the end of the input */
 
 /* So many bytes come at once, with the end of the input or without. */
 static void all_that_comes(size_t size, bool eof)
 {
     struct party p;
     begin(&p, READ);
+    p.repeats = true;
     party_ask(&p, READS);
     if (size > 0)
         pair_send_data(p.pair, 0, size);
@@ -231,32 +229,20 @@ static void all_that_comes(size_t size, bool eof)
         shutdown(p.pair.peer, SHUT_WR);
     }
     co_io_case_settle();
-    for (size_t left = size; left > 0;) {
-        size_t due = left < ROOM ? left : ROOM;
-        party_expect_result(&p, IO_OK);
-        check_equal(READ, "the bytes of co_read()", co_io_data + size - left, due,
-                    buffer_head(&p.in), buffer_len(&p.in));
-        buffer_free(&p.in);
-        left -= due;
-        party_ask(&p, READS);
-    }
-    if (eof) {
+    if (eof)
         party_expect_result(&p, IO_EOF);
-    } else {
+    else
         party_expect_waiting(&p);
-        party_gets(&p, "more");
-    }
-    end(&p);
+    EXPECT(p.moved == size, "%zu bytes were sent, but co_read() has read %zu", size, p.moved);
+    party_end_all(&p);
 }
 
 static void to_the_end(void)
 {
-    static const size_t sizes[] = {0, 5, ROOM - 1, ROOM, ROOM + 1, 3 * ROOM, 3 * ROOM + 7};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        all_that_comes(sizes[i], true);
-        if (sizes[i] > 0)
-            all_that_comes(sizes[i], false);
-    }
+    static const size_t sizes[] = {0, 5, ROOM, 3 * ROOM + 7};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int eof = 0; eof < 2; eof++)
+            all_that_comes(sizes[i], eof);
 }
 
 /* Input without an end: the others get their turn. */
@@ -275,27 +261,20 @@ static void in_turns(void)
                p.calls - before);
     }
     EXPECT(p.calls >= RUNS - 2, "in %d iterations a coroutine read %s", RUNS, check_times(p.calls));
-    p.ends = true;
-    co_forget(&p.socket);
-    end(&p);
+    party_end_all(&p);
 }
 
 /* Writing */
-
-static void begin_writing(struct party *p, size_t size)
-{
-    begin(p, WRITE);
-    party_queue(p, size);
-    p->most = MOST;
-    p->repeats = true;
-    party_call(p, WRITES);
-}
 
 /* Bytes that the kernel takes at once are sent without a wait, a part in each iteration. */
 static void at_once(void)
 {
     struct party p;
-    begin_writing(&p, 3 * MOST);
+    begin(&p, WRITE);
+    party_queue(&p, 3 * MOST);
+    p.most = MOST;
+    p.repeats = true;
+    party_call(&p, WRITES);
     for (int i = 1; i <= 3; i++) {
         co_io_case_turn();
         EXPECT(p.calls <= i, "in %d iterations a coroutine sent %d times, while the others waited",
@@ -304,102 +283,33 @@ static void at_once(void)
     co_io_case_settle();
     EXPECT(p.does == PARKS, "the kernel has space for %d bytes, but co_write() waits", 3 * MOST);
     party_expect_arrived(&p);
-    end(&p);
+    party_end_all(&p);
 }
 
 static void when_the_peer_reads(void)
 {
     struct party p;
-    int pauses = 0;
-    begin_writing(&p, MUCH_BYTES);
-    co_io_case_settle();
-    party_expect_waiting(&p);
+    begin_waiting(&p, WRITES, -1);
     while (p.taken < MUCH_BYTES) {
         check_step("reads at the peer what has arrived");
         EXPECT(party_take(&p) > 0,
                "the peer has read everything, but no more is sent: %zu of %d bytes have come",
                p.taken, MUCH_BYTES);
         co_io_case_settle();
-        pauses++;
     }
     party_expect_result(&p, IO_OK);
-    EXPECT(p.in_vain <= 2 * pauses + 2,
-           "%d calls of co_write() sent nothing, but the peer paused only %d times", p.in_vain,
-           pauses);
-    end(&p);
-}
-
-static bool other_over;
-
-static void read_too(void *argument)
-{
-    struct party *p = argument;
-    size_t moved = 0;
-    enum io_result result;
-    do
-        result = co_read(&p->socket, &p->in, ROOM, &moved, -1);
-    while (result == IO_AGAIN);
-    EXPECT(result == IO_CANCELLED, "co_forget() was called, but co_read() returned %s",
-           co_io_case_result_name(result));
-    other_over = true;
-}
-
-/* Of both directions. */
-static void forgotten(void)
-{
-    struct party p;
-    begin_writing(&p, MUCH_BYTES);
-    other_over = false;
-    co_case_start("reads", read_too, &p);
-    co_io_case_settle();
-    check_step("calls co_forget(); one coroutine waits in co_read(), one in co_write()");
-    p.ends = true;
-    co_forget(&p.socket);
-    co_io_case_settle();
-    party_expect_result(&p, IO_CANCELLED);
-    EXPECT(other_over, "co_forget() was called, but co_read() still waits");
-    watched_expect_interest(p.pair.fd, 0, WRITE);
-    end(&p);
-}
-
-static void peer_is_gone(void)
-{
-    struct party p;
-    begin_writing(&p, MUCH_BYTES);
-    co_io_case_settle();
-    check_step("closes the peer");
-    pair_close(p.pair.peer);
-    co_io_case_settle();
-    party_expect_result(&p, IO_ERROR);
-    end(&p);
+    party_end_all(&p);
 }
 
 static void writes(void)
 {
     at_once();
     when_the_peer_reads();
-    forgotten();
-    peer_is_gone();
+    cancelled(WRITES);
 }
 
-/* A reset, which ends a wait for nothing */
+/* A reset, which ends a wait for nothing: input and the end of the input do not. */
 
-static void expect_reset(struct party *p)
-{
-    fake_clock_advance(SECOND_MS * MS); /* one backend looks once a second */
-    RUN_UNTIL(p->does == PARKS, LOOKS);
-    party_expect_result(p, IO_ERROR);
-    EXPECT(p->error == ECONNRESET || p->error == EPIPE, /* EPIPE after EOF, on Linux */
-           "the peer has reset the connection; co_wait() returned IO_ERROR, with errno %d (%s)",
-           p->error, strerror(p->error));
-    EXPECT(co_is_broken(&p->socket),
-           "the peer has reset the connection, but co_is_broken() returned false");
-    party_end(p);
-    close(p->pair.fd);
-    co_io_case_end();
-}
-
-/* Input and the end of the input are not what it waits for. */
 static void reset_after(bool reads, bool input, bool eof)
 {
     struct party p;
@@ -421,25 +331,119 @@ static void reset_after(bool reads, bool input, bool eof)
     EXPECT(!co_is_broken(&p.socket),
            "the peer has not reset the connection, but co_is_broken() returned true");
     connection_reset(p.pair);
-    expect_reset(&p);
-}
-
-/* It has arrived before the coroutine waits. */
-static void reset_before(void)
-{
-    struct party p;
-    co_io_case_begin(DEAF);
-    party_begin(&p, connection_new());
-    connection_reset(p.pair);
-    party_call(&p, WAITS);
-    expect_reset(&p);
+    fake_clock_advance(SECOND_MS * MS); /* one backend looks once a second */
+    party_expect_result(&p, IO_ERROR);
+    EXPECT(p.error == ECONNRESET || p.error == EPIPE, /* EPIPE after EOF, on Linux */
+           "the peer has reset the connection; co_wait() returned IO_ERROR, with errno %d (%s)",
+           p.error, strerror(p.error));
+    EXPECT(co_is_broken(&p.socket),
+           "the peer has reset the connection, but co_is_broken() returned false");
+    party_end(&p);
+    close(p.pair.fd);
+    co_io_case_end();
 }
 
 static void hears(void)
 {
     for (int cases = 0; cases < 8; cases++)
         reset_after(cases & 1, cases & 2, cases & 4);
-    reset_before();
+}
+
+/* Accepting */
+
+static int descriptors_left = INT_MAX;
+
+/* Replaces that of the C library, to simulate the lack of a descriptor: under valgrind a real lack
+ * would lose the client. */
+int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
+{
+    if (descriptors_left == 0) {
+        errno = EMFILE;
+        return -1;
+    }
+    int client = (int)syscall(SYS_accept4, fd, address, size, flags);
+    descriptors_left -= client >= 0;
+    return client;
+}
+
+/* The same without flags. */
+int accept(int fd, struct sockaddr *address, socklen_t *size)
+{
+    return accept4(fd, address, size, 0);
+}
+
+/* Clients come one by one and together. */
+static void accepts(void)
+{
+    static const int groups[] = {1, 3, 1, BATCH + 1};
+    struct party p;
+    co_io_case_begin(ACCEPT);
+    party_accepts(&p);
+    for (int i = 0; i < 4; i++) {
+        party_meets(&p, groups[i]);
+        party_expect_clients(&p);
+    }
+    EXPECT(p.batch > 1, "clients waited together, but co_accept() never returned more than one");
+    party_stop(&p);
+    party_end_all(&p);
+}
+
+/* Clients wait, and there are `left` descriptors for them, which is not enough; later there are
+ * some, and no other client comes. */
+static void no_descriptor(int left)
+{
+    struct party p;
+    co_io_case_begin(ACCEPT);
+    party_accepts(&p);
+    check_step("has descriptors for %d clients", left);
+    descriptors_left = left;
+    party_meets(&p, left + 1);
+    party_expect_result(&p, IO_ERROR);
+    descriptors_left = INT_MAX;
+    EXPECT(p.clients == left, "there were descriptors for %d clients, but %d were accepted", left,
+           p.clients);
+    check_step("has free descriptors again");
+    party_ask(&p, ACCEPTS);
+    party_expect_clients(&p);
+    party_end_all(&p);
+}
+
+static void clients(void)
+{
+    accepts();
+    no_descriptor(0);
+    no_descriptor(2);
+    no_descriptor(BATCH);
+}
+
+/* Connecting */
+
+static void in_vain(const struct sockaddr_in *address, int error)
+{
+    struct party p;
+    co_io_case_begin(CONNECT);
+    party_connects(&p, address);
+    party_expect_error(&p, error);
+    party_end_all(&p);
+}
+
+static void connects(void)
+{
+    struct party server, p;
+    struct sockaddr_in address;
+    co_io_case_begin(CONNECT);
+    party_accepts(&server);
+    party_connects(&p, &server.address);
+    party_expect_result(&p, IO_OK);
+    party_end(&p);
+    party_end_all(&server);
+    int bound = bind_somewhere(&address, -1); /* a port without a listener */
+    in_vain(&address, ECONNREFUSED);
+    /* TCP has no broadcast: connect() fails at once, with an errno of its own. */
+    address.sin_addr.s_addr = htonl(INADDR_BROADCAST);
+    if (connect(bound, (struct sockaddr *)&address, sizeof address) != 0)
+        in_vain(&address, errno);
+    close(bound);
 }
 
 const struct check checks[] = {
@@ -451,5 +455,10 @@ const struct check checks[] = {
     {"in_turns", in_turns},
     {"writes", writes},
     {"hears", hears},
+    {"clients", clients},
+    /* without accept(), which no_descriptor() replaces: */
+    {"accepts", accepts},
+    {"connects", connects},
+    {"unanswered", unanswered},
     {0},
 };

@@ -1,9 +1,7 @@
 /* Sockets with a ring of the grader's own: with few buffers, with operations that complete in parts
- * or late, with every result, and forgotten while something is in flight.
+ * or late, with every result, and forgotten or left while something is in flight.
  * links: co_io.c co_uring.c ring.c lent.c backend_uring.c co.c context.c? stack.c timers.c buffer.c
  * links: io.c net.c log.c events.c backend_select.c backend_poll.c backend_epoll.c */
-#define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +10,12 @@
 
 #include "co_io_case.h"
 #include "fake_ring.h"
+#include "no_memory.h"
 
 #define RECEIVE   "ring-receive"
 #define SEND      "ring-send"
 #define FORGET    "ring-forget"
+#define CALLS     "ring-calls"
 #define IN_FLIGHT "ring-in-flight"
 
 enum {
@@ -42,25 +42,24 @@ static void turns(void)
 
 static void begin(const char *hint, struct fake_ring_plan plan)
 {
-    plan.hint = hint == FORGET ? IN_FLIGHT : hint;
+    plan.hint = hint == FORGET || hint == CALLS ? IN_FLIGHT : hint;
     fake_ring_plan = plan;
     co_io_case_begin(hint);
 }
 
-static void end(struct party *p)
-{
-    party_end(p);
-    co_io_case_end();
-}
-
 /* Receiving */
+
+static void read_on(struct party *p)
+{
+    p->repeats = true;
+    party_call(p, READS);
+}
 
 static void begin_reader(struct party *p)
 {
     party_begin(p, pair_new(3));
     p->most = TAKEN_BYTES;
-    p->repeats = true;
-    party_call(p, READS);
+    read_on(p);
 }
 
 /* A coroutine that has read 100 bytes, and waits for more. */
@@ -72,30 +71,22 @@ static void begin_reading(struct party *p, unsigned late)
     co_io_case_settle();
 }
 
-static void read_on(struct party *p)
+/* It has read so much when the input ends: with an error, one of errno; or, if that is 0, with
+ * EOF. */
+static void expect_end(const struct party *p, size_t size, int error)
 {
-    p->repeats = true;
-    party_call(p, READS);
-}
-
-/* Then it has read so much. An error is one of errno; 0: EOF is due. */
-static void expect_end(struct party *p, size_t size, int error)
-{
-    for (int i = 0; i < TURNS && p->does != PARKS; i++)
-        co_io_case_turn();
-    EXPECT(p->does == PARKS, "%zu bytes have come, and co_read() still waits", p->moved);
-    EXPECT(p->moved == size, "%zu bytes were sent, but co_read() has read %zu", size, p->moved);
     if (error == 0)
         party_expect_result(p, IO_EOF);
     else
         party_expect_error(p, error);
+    EXPECT(p->moved == size, "%zu bytes were sent, but co_read() has read %zu", size, p->moved);
 }
 
 /* More clients send than there are buffers. */
-static void few_buffers(unsigned late)
+static void no_buffer(void)
 {
     static struct party readers[READERS];
-    begin(RECEIVE, (struct fake_ring_plan){.buffers = BUFFERS, .late = late});
+    begin(RECEIVE, (struct fake_ring_plan){.buffers = BUFFERS, .late = 2});
     check_step("lends %d buffers; %d coroutines read %d bytes each", BUFFERS, READERS, READ_BYTES);
     for (int i = 0; i < READERS; i++)
         begin_reader(&readers[i]);
@@ -113,19 +104,13 @@ static void few_buffers(unsigned late)
     co_io_case_end();
 }
 
-static void no_buffer(void)
-{
-    few_buffers(0);
-    few_buffers(2);
-}
-
 /* A result that is no input. With an error of 0 nothing is wrong. */
 static void receive_ends_with(int result, int error)
 {
     struct party p;
     begin_reading(&p, 0);
     check_step("has the receiving operation end with %d (%s)", result, strerror(-result));
-    fake_ring_fail_next(IORING_OP_RECV, result);
+    fake_ring_fail(IORING_OP_RECV, 0, result);
     co_io_case_settle();
     EXPECT(p.in_vain == 0,
            "then co_read() returned IO_AGAIN, but nobody has called co_wake() for its coroutine");
@@ -135,40 +120,23 @@ static void receive_ends_with(int result, int error)
         shutdown(p.pair.peer, SHUT_WR);
     }
     expect_end(&p, error == 0 ? 200 : 100, error);
-    end(&p);
+    party_end_all(&p);
 }
 
-/* Nobody reads while it comes: then bytes, and after them what followed. */
-static void comes_unread(int error)
+/* Nobody reads while it comes: then bytes, and after them the end. */
+static void comes_unread(void)
 {
     struct party p;
     begin_reading(&p, 0);
     party_stop(&p);
     pair_send_data(p.pair, 100, 10000);
     co_io_case_settle();
-    check_step("%s; no coroutine reads meanwhile",
-               error == 0 ? "shuts down its sending side" : "has the connection break");
-    if (error == 0)
-        shutdown(p.pair.peer, SHUT_WR);
-    else
-        fake_ring_fail_next(IORING_OP_RECV, -error);
+    check_step("shuts down its sending side; no coroutine reads meanwhile");
+    shutdown(p.pair.peer, SHUT_WR);
     co_io_case_settle();
     read_on(&p);
-    expect_end(&p, 10100, error);
-    end(&p);
-}
-
-#ifndef SANITIZED
-
-static bool no_memory;
-
-/* Replaces that of the C library. */
-void *malloc(size_t size)
-{
-    static void *(*real)(size_t);
-    if (real == NULL)
-        *(void **)&real = dlsym(RTLD_NEXT, "malloc");
-    return no_memory ? NULL : real(size);
+    expect_end(&p, 10100, 0);
+    party_end_all(&p);
 }
 
 /* There is no memory for some bytes, and then there is memory for the next ones. */
@@ -179,25 +147,17 @@ static void bytes_are_lost(void)
     party_stop(&p);
     check_step("has malloc() fail; no coroutine reads");
     spare_free();
-    no_memory = true;
+    no_memory_begin();
     pair_send_data(p.pair, 100, 1000);
     turns();
-    no_memory = false;
+    no_memory_end();
     check_step("has memory again");
     pair_send_data(p.pair, 1100, 1000);
     co_io_case_settle();
     read_on(&p);
     expect_end(&p, 100, ENOMEM);
-    end(&p);
+    party_end_all(&p);
 }
-
-#else
-
-static void bytes_are_lost(void)
-{
-}
-
-#endif
 
 /* The time is over, and input arrives before the coroutine runs again. */
 static void late_with_input(void)
@@ -216,19 +176,16 @@ static void late_with_input(void)
     events_turn(watched_events, 0);
     co_run(co_case_scheduler);
     party_expect_text(&p, "input");
-    end(&p);
+    party_end_all(&p);
 }
 
 static void ends_of_receiving(void)
 {
     late_with_input();
-    receive_ends_with(-ENOBUFS, 0);
     receive_ends_with(-EINTR, 0);
-    receive_ends_with(-EAGAIN, 0);
     receive_ends_with(-ECANCELED, 0);
     receive_ends_with(-ECONNRESET, ECONNRESET);
-    comes_unread(0);
-    comes_unread(ECONNRESET);
+    comes_unread();
     bytes_are_lost();
 }
 
@@ -249,7 +206,7 @@ static void flood(void)
     shutdown(p.pair.peer, SHUT_WR);
     read_on(&p);
     expect_end(&p, sent, 0);
-    end(&p);
+    party_end_all(&p);
 }
 
 /* Sending */
@@ -266,8 +223,8 @@ static void on_sent(void *context, enum io_result result)
         co_send(&p->socket, &p->out, MOST);
 }
 
-/* Either a coroutine sends, or nobody waits. */
-enum by { BY_WRITING, BY_CALLBACK, BY_NOBODY };
+/* A coroutine sends, or the callback of a send that nobody waits for. */
+enum by { BY_WRITING, BY_CALLBACK };
 
 static void begin_sender(struct party *p, enum by by, struct fake_ring_plan plan, size_t size)
 {
@@ -277,22 +234,24 @@ static void begin_sender(struct party *p, enum by by, struct fake_ring_plan plan
     p->most = MOST;
     p->repeats = true;
     p->socket.context = p;
-    p->socket.sent = by == BY_NOBODY ? NULL : on_sent;
+    p->socket.sent = on_sent;
     party_queue(p, size);
     if (by == BY_WRITING) {
         party_call(p, WRITES);
     } else {
-        check_step("calls co_send()%s",
-                   by == BY_NOBODY ? " for a socket whose `sent` is NULL" : "");
+        check_step("calls co_send()");
         co_send(&p->socket, &p->out, MOST);
     }
 }
 
 /* While a send is in flight more is appended: the buffer may grow, the bytes may not move. */
-static void appends(enum by by, unsigned piece, unsigned late)
+static void appends(enum by by, int failure)
 {
     struct party p;
-    begin_sender(&p, by, (struct fake_ring_plan){.piece = piece, .late = late}, FIRST_BYTES);
+    begin_sender(&p, by, (struct fake_ring_plan){.piece = PIECE, .late = 2}, FIRST_BYTES);
+    if (failure != 0)
+        check_step("has the second send end with %d (%s)", failure, strerror(-failure));
+    fake_ring_fail(IORING_OP_SEND, 1, failure);
     check_step("appends to the buffer meanwhile%s",
                by == BY_CALLBACK ? ", and calls co_send() again and again" : "");
     for (int i = 0; i < TURNS && (i < RUNS || buffer_len(&p.out) > 0); i++) {
@@ -314,53 +273,25 @@ static void appends(enum by by, unsigned piece, unsigned late)
                told == 0 ? "not called" : "called with another result than IO_OK");
     }
     party_expect_arrived(&p);
-    end(&p);
+    party_end_all(&p);
 }
 
 static void in_parts(void)
 {
-    for (enum by by = BY_WRITING; by <= BY_CALLBACK; by++) {
-        appends(by, 0, 0);
-        appends(by, PIECE, 0);
-        appends(by, PIECE, 2);
-    }
+    appends(BY_WRITING, 0);
+    appends(BY_CALLBACK, 0);
 }
 
-static void send_ends_with(int result, enum io_result due, enum by by)
+static void send_fails(void)
 {
     struct party p;
-    begin_sender(&p, by, (struct fake_ring_plan){.late = 1}, FIRST_BYTES);
-    check_step("has the send end with %d (%s)", result, strerror(-result));
-    fake_ring_fail_next(IORING_OP_SEND, result);
-    co_io_case_settle();
-    if (by == BY_CALLBACK)
-        EXPECT(told == 1 && p.result == due, "`sent` was called %s%s%s; due is one call with %s",
-               check_times(told), told > 0 ? ", with " : "",
-               told > 0 ? co_io_case_result_name(p.result) : "", co_io_case_result_name(due));
-    if (due == IO_ERROR) {
-        EXPECT(p.does == PARKS, "the send has failed, but co_write() still waits");
-        EXPECT(p.result == IO_ERROR && p.error == -result,
-               "the result is %s, with errno %d (%s); due is IO_ERROR with %d (%s)",
-               co_io_case_result_name(p.result), p.error, strerror(p.error), -result,
-               strerror(-result));
-        EXPECT(buffer_len(&p.out) == FIRST_BYTES,
-               "a send has failed, but bytes were removed from the buffer");
-    } else if (by == BY_WRITING) {
-        EXPECT(p.in_vain == 1,
-               "nothing was sent, and nothing was wrong, but co_write() did not return IO_AGAIN");
-        party_expect_result(&p, IO_OK);
-        party_expect_arrived(&p);
-    }
-    end(&p);
-}
-
-static void nobody_told(void)
-{
-    struct party p;
-    begin_sender(&p, BY_NOBODY, (struct fake_ring_plan){.late = 1}, MOST);
-    co_io_case_settle();
-    party_expect_arrived(&p);
-    end(&p);
+    begin_sender(&p, BY_WRITING, (struct fake_ring_plan){.late = 1}, FIRST_BYTES);
+    check_step("has the send fail with EPIPE");
+    fake_ring_fail(IORING_OP_SEND, 0, -EPIPE);
+    party_expect_error(&p, EPIPE);
+    EXPECT(buffer_len(&p.out) == FIRST_BYTES,
+           "a send has failed, but bytes were removed from the buffer");
+    party_end_all(&p);
 }
 
 /* A wait that ends early does not end the send. */
@@ -368,27 +299,21 @@ static void woken_while_it_sends(void)
 {
     struct party p;
     begin_sender(&p, BY_WRITING, (struct fake_ring_plan){.late = 3}, MOST);
-    for (int i = 0; i < RUNS && p.does != PARKS; i++) {
-        check_step("calls co_wake() while a send is in flight");
-        co_wake(p.co);
-        co_io_case_turn();
-        party_take(&p);
-    }
-    EXPECT(p.does == PARKS && p.in_vain > 0,
-           "co_wake() was called, but co_write() did not return IO_AGAIN");
+    p.takes_again = true;
+    co_io_case_turn();
+    check_step("calls co_wake() while a send is in flight");
+    co_wake(p.co);
+    co_io_case_turn();
+    EXPECT(p.in_vain == 1, "co_wake() was called, but co_write() did not return IO_AGAIN");
+    party_expect_result(&p, IO_OK);
     party_expect_arrived(&p);
-    end(&p);
+    party_end_all(&p);
 }
 
 static void ends_of_sending(void)
 {
-    for (enum by by = BY_WRITING; by <= BY_CALLBACK; by++) {
-        send_ends_with(-EPIPE, IO_ERROR, by);
-        send_ends_with(-ECONNRESET, IO_ERROR, by);
-        send_ends_with(-ECANCELED, IO_AGAIN, by);
-        send_ends_with(-EINTR, IO_AGAIN, by);
-    }
-    nobody_told();
+    send_fails();
+    appends(BY_WRITING, -EINTR);
     woken_while_it_sends();
 }
 
@@ -408,25 +333,6 @@ static void forget_and_free(struct party *p)
     forgotten = true;
 }
 
-static struct party *begin_owner(struct fake_ring_plan plan)
-{
-    begin(FORGET, plan);
-    forgotten = false;
-    struct party *p = check_memory(sizeof *p);
-    party_begin(p, pair_new(3));
-    p->last = forget_and_free;
-    return p;
-}
-
-static void expect_forgotten(void)
-{
-    for (int i = 0; i < TURNS && !forgotten; i++)
-        co_io_case_turn();
-    EXPECT(forgotten,
-           "a coroutine called co_forget() with operations in flight, and it does not return");
-    turns();
-}
-
 /* The descriptor is not closed, and another socket may use it. */
 static void expect_usable(struct pair pair)
 {
@@ -441,9 +347,13 @@ static void expect_usable(struct pair pair)
 
 /* The coroutine waits for input (READS), for nothing but a reset (WAITS), or for one after the
  * other (PARKS), and the socket perhaps sends. `slow`: what of it completes last. */
-static void in_flight(enum does does, int slow, unsigned late, bool sends, bool cancelled)
+static void in_flight(enum does does, int slow, bool sends, bool cancelled)
 {
-    struct party *p = begin_owner((struct fake_ring_plan){.late = late, .slow = slow});
+    begin(FORGET, (struct fake_ring_plan){.late = LATE, .slow = slow});
+    struct party *p = check_memory(sizeof *p);
+    party_begin(p, pair_new(3));
+    p->last = forget_and_free;
+    forgotten = false;
     struct pair pair = p->pair;
     party_ask(p, does == READS ? READS : WAITS);
     if (does == PARKS) {
@@ -457,9 +367,8 @@ static void in_flight(enum does does, int slow, unsigned late, bool sends, bool 
         co_send(&p->socket, &p->out, FIRST_BYTES);
         co_io_case_turn();
     }
-    EXPECT(fake_ring_in_flight(pair.fd) >= (sends ? 2 : 1), "%s%s called; operations in flight: %d",
-           does == WAITS ? "co_wait()" : "co_read()", sends ? " and co_send() were" : " was",
-           fake_ring_in_flight(pair.fd));
+    int count = fake_ring_in_flight(pair.fd);
+    EXPECT(count >= 1 + sends, "operations in flight: %d; due are %d", count, 1 + sends);
     p->ends = true;
     check_step("%s the coroutine, which then calls co_forget() and frees its memory",
                cancelled ? "cancels" : "wakes");
@@ -467,39 +376,14 @@ static void in_flight(enum does does, int slow, unsigned late, bool sends, bool 
         co_cancel(p->co);
     else
         co_wake(p->co);
-    expect_forgotten();
+    for (int i = 0; i < TURNS && !forgotten; i++)
+        co_io_case_turn();
+    EXPECT(forgotten,
+           "a coroutine called co_forget() with operations in flight, and it does not return");
+    turns();
     expect_usable(pair);
     fake_ring_held = false;
     co_io_case_end();
-}
-
-/* Nothing is in flight: then it returns at once. */
-static void nothing_in_flight(void)
-{
-    struct party *p = begin_owner((struct fake_ring_plan){0});
-    party_ask(p, READS);
-    p->ends = true;
-    check_step("has co_read() fail; then the coroutine calls co_forget()");
-    fake_ring_fail_next(IORING_OP_RECV, -ECONNRESET);
-    expect_forgotten();
-    co_io_case_end();
-}
-
-/* Operations of another socket go on. */
-static void another_socket(void)
-{
-    struct party other;
-    struct party *p = begin_owner((struct fake_ring_plan){.late = 1});
-    party_begin(&other, pair_new(3));
-    party_ask(p, READS);
-    party_ask(&other, READS);
-    check_step("forgets one of two sockets");
-    p->ends = true;
-    co_cancel(p->co);
-    expect_forgotten();
-    party_expect_waiting(&other);
-    party_gets(&other, "on");
-    end(&other);
 }
 
 /* No coroutine calls it: then it does not wait, but the coroutines that wait are cancelled. */
@@ -522,17 +406,120 @@ static void outside(void)
 
 static void forgets(void)
 {
-    for (unsigned late = 0; late <= LATE; late += LATE) {
-        for (int sends = 0; sends < 2; sends++) {
-            in_flight(READS, IORING_OP_SEND, late, sends, false);
-            in_flight(READS, IORING_OP_RECV, late, sends, true);
-            in_flight(WAITS, IORING_OP_POLL_ADD, late, sends, false);
-            in_flight(PARKS, IORING_OP_POLL_ADD, late, sends, true);
-        }
+    for (int sends = 0; sends < 2; sends++) {
+        in_flight(READS, IORING_OP_SEND, sends, false);
+        in_flight(READS, IORING_OP_RECV, sends, true);
+        in_flight(WAITS, IORING_OP_POLL_ADD, sends, false);
+        in_flight(PARKS, IORING_OP_POLL_ADD, sends, true);
     }
-    nothing_in_flight();
-    another_socket();
     outside();
+}
+
+/* Accepting and connecting */
+
+/* Nothing of it may be in flight when a call returns: it uses the stack of the coroutine. */
+static void expect_nothing_in_flight(int fd, const char *function)
+{
+    int count = fake_ring_in_flight(fd);
+    CHECK(count == 0, IN_FLIGHT,
+          "%s returned, but operations of it are in flight: %d; the kernel may still use the stack",
+          function, count);
+}
+
+static void begin_accepting(struct party *p, unsigned late)
+{
+    begin(CALLS, (struct fake_ring_plan){.late = late});
+    party_accepts(p);
+}
+
+/* Something else ends its waits. */
+static void wake_again_and_again(struct party *p)
+{
+    p->takes_again = true;
+    for (int i = 0; i < 3; i++) {
+        check_step("calls co_wake() while the coroutine waits");
+        co_wake(p->co);
+        turns();
+    }
+    party_expect_waiting(p);
+}
+
+static void accepts(void)
+{
+    struct party p;
+    begin_accepting(&p, LATE);
+    party_meets(&p, 1);
+    party_expect_clients(&p);
+    party_meets(&p, BATCH + 1);
+    party_expect_clients(&p);
+    wake_again_and_again(&p);
+    party_end_all(&p);
+}
+
+/* One operation of co_accept() ends with this, after `first` others; these, and those that begin
+ * together with it, have accepted clients. */
+static void accepts_end_with(int first, int result)
+{
+    struct party p;
+    begin_accepting(&p, 0);
+    check_step("has accept operation %d end with %d (%s)", first + 1, result, strerror(-result));
+    fake_ring_fail(IORING_OP_ACCEPT, first, result);
+    party_meets(&p, first + BATCH);
+    turns();
+    if (result == -EMFILE && first == 0) {
+        party_expect_error(&p, EMFILE);
+        party_ask(&p, ACCEPTS);
+    } else {
+        party_expect_waiting(&p);
+    }
+    party_expect_clients(&p);
+    party_end_all(&p);
+}
+
+/* There is no answer. */
+static void unanswered(void)
+{
+    struct party p;
+    struct sockaddr_in address;
+    begin(CALLS, (struct fake_ring_plan){.late = LATE});
+    int bound = bind_somewhere(&address, -1);
+    fake_ring_held = true;
+    party_connects(&p, &address);
+    turns();
+    wake_again_and_again(&p);
+    check_step("calls co_cancel()");
+    p.ends = true;
+    co_cancel(p.co);
+    party_expect_result(&p, IO_CANCELLED);
+    fake_ring_held = false;
+    close(bound);
+    party_end_all(&p);
+}
+
+/* The connection was made when the coroutine is cancelled, but the completion is on its way. */
+static void connected_before_the_end(void)
+{
+    struct party server, p;
+    begin_accepting(&server, LATE * RUNS);
+    party_connects(&p, &server.address);
+    turns();
+    check_step("calls co_cancel(): the connection is made, and its operation completes later");
+    p.ends = true;
+    co_cancel(p.co);
+    party_expect_result(&p, IO_OK);
+    party_end(&p);
+    party_end_all(&server);
+}
+
+static void calls(void)
+{
+    party_has_called = expect_nothing_in_flight;
+    accepts();
+    unanswered();
+    accepts_end_with(0, -EMFILE);
+    accepts_end_with(0, -ECONNABORTED);
+    accepts_end_with(BATCH - 1, -EMFILE);
+    connected_before_the_end();
 }
 
 const struct check checks[] = {
@@ -542,5 +529,6 @@ const struct check checks[] = {
     {"in_parts", in_parts},
     {"ends_of_sending", ends_of_sending},
     {"forgets", forgets},
+    {"calls", calls},
     {0},
 };

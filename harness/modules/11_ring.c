@@ -1,6 +1,8 @@
-/* Operations in a ring of the grader's own: how they begin, complete, and are cancelled.
+/* Operations in a ring of the grader's own: how they begin, complete, and are cancelled; and the
+ * buffers that it lends.
  * links: ring.c lent.c log.c */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -9,34 +11,29 @@
 
 #include "check.h"
 #include "fake_ring.h"
+#include "lent.h"
 #include "ring.h"
 
 #define OPERATION "ring-operation"
 #define CANCEL    "ring-cancel"
 #define FULL      "ring-full"
 #define REFUSED   "ring-refused"
+#define LENT      "lent-buffer"
 
-enum { MANY = 50, SMALL = 4, TURNS = 30, TURNS_REFUSED = 100, USED = 0x5a };
+enum { MANY = 50, SMALL = 4, TURNS = 30, REFUSALS = 20, USED = 0x5a };
+
+static struct ring *ring;
+static const char *hint;
 
 /* An operation that notes its completions. */
 struct noted {
     struct operation op; /* first: so that its memory can be used again in its callback */
     int completions;
     int result;
-    int order;      /* of its last completion among all of them */
-    bool in_flight; /* as its callback has found it */
-    bool again;     /* its callback begins it again, once */
-    bool gone;      /* its callback uses its memory for something else */
+    int order; /* of its last completion among all of them */
 };
 
-static struct ring *ring;
 static int completions;
-static int pair[2]; /* of sockets, on which nothing happens unless the check writes */
-
-static void nop(struct noted *n)
-{
-    io_uring_prep_nop(ring_begin(ring, &n->op));
-}
 
 static void on_completed(struct operation *op, int result, unsigned flags)
 {
@@ -44,13 +41,6 @@ static void on_completed(struct operation *op, int result, unsigned flags)
     n->completions++;
     n->result = result;
     n->order = ++completions;
-    n->in_flight = op->in_flight;
-    if (n->again) {
-        n->again = false;
-        nop(n);
-    } else if (n->gone) {
-        memset(&n->op, USED, sizeof n->op);
-    }
 }
 
 static void init(struct noted *n)
@@ -58,429 +48,346 @@ static void init(struct noted *n)
     *n = (struct noted){.op = {.completed = on_completed, .context = n}};
 }
 
-static void begin(unsigned entries, unsigned late, const char *hint)
+static void nop(struct noted *n)
+{
+    io_uring_prep_nop(ring_begin(ring, &n->op));
+}
+
+static void begin(const char *hint_of_all, unsigned entries, unsigned late)
 {
     check_case();
+    hint = hint_of_all;
     fake_ring_plan = (struct fake_ring_plan){.entries = entries, .late = late, .hint = hint};
     completions = 0;
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
-        check_impossible("socketpair: %s", strerror(errno));
     check_step("calls ring_new()");
     ring = ring_new();
     CHECK(ring != NULL, "module-refuses", "ring_new() returned NULL: %s", check_reason());
 }
 
-static void end(void)
+static void turns(void)
 {
-    check_step("calls ring_free()");
-    ring_free(ring);
-    close(pair[0]);
-    close(pair[1]);
-}
-
-static void turn(int timeout_ms)
-{
-    check_step("calls ring_turn() with a timeout of %d", timeout_ms);
-    ring_turn(ring, timeout_ms);
-}
-
-static void turns(const char *until)
-{
-    check_step("calls ring_turn() again and again, until %s", until);
+    check_step("calls ring_turn() again and again, until nothing more completes");
     for (int i = 0; i < TURNS; i++)
         ring_turn(ring, 0);
 }
 
-static void make_readable(void)
-{
-    if (write(pair[1], "x", 1) != 1)
-        check_impossible("write: %s", strerror(errno));
-}
+/* One operation, on a socket */
 
-static void poll_it(struct noted *n, bool multishot)
+/* What happens to an operation, and what has become of it then. */
+struct step {
+    enum does {
+        ENDS, /* the last step */
+        POLLS,
+        REPEATS,  /* begins it as one that completes again and again */
+        FOLLOWED, /* begins another one on the same socket */
+        READABLE,
+        FAILS,   /* completes with `value` next */
+        MISSED,  /* so many requests to cancel find nothing */
+        CANCELS, /* calls ring_cancel() */
+        WAITS,   /* calls ring_turn() once, with `value` as the time limit */
+        TURNED   /* calls it again and again */
+    } does;
+    int value;
+    int completions, result;
+    bool in_flight;
+    int others;  /* completions of the other operation */
+    int cancels; /* requests to the kernel */
+};
+
+static const struct step each_completion[] = {
+    {REPEATS, 0, 0, 0, true},
+    {READABLE, 0, 0, 0, true},
+    {WAITS, 0, 1, POLLIN, true}, /* more completions follow: IORING_CQE_F_MORE */
+    {WAITS, -1, 2, POLLIN, true},
+    {FAILS, -EINVAL, 2, POLLIN, true},
+    {WAITS, 0, 3, -EINVAL, false},
+    {TURNED, 0, 3, -EINVAL, false},
+    {ENDS},
+};
+static const struct step time_limits[] = {
+    {POLLS, 0, 0, 0, true},    {WAITS, 0, 0, 0, true},       {WAITS, 1, 0, 0, true},
+    {WAITS, 1500, 0, 0, true}, {WAITS, 60250, 0, 0, true},   {WAITS, -1, 0, 0, true},
+    {READABLE, 0, 0, 0, true}, {WAITS, 0, 1, POLLIN, false}, {ENDS},
+};
+static const struct step cancelled[] = {
+    {CANCELS, 0, 0, 0, false}, /* it is not in flight */
+    {WAITS, 0, 0, 0, false, 0, 0},
+    {FOLLOWED, 0, 0, 0, false},
+    {REPEATS, 0, 0, 0, true},
+    {WAITS, 0, 0, 0, true},
+    {CANCELS, 0, 0, 0, true},
+    {CANCELS, 0, 0, 0, true},
+    {WAITS, 0, 0, 0, true, 0, 1}, /* the completion is late */
+    {WAITS, 0, 0, 0, true, 0, 1},
+    {WAITS, 0, 1, -ECANCELED, false, 0, 1},
+    {CANCELS, 0, 1, -ECANCELED, false, 0, 1},
+    {TURNED, 0, 1, -ECANCELED, false, 0, 1},
+    {POLLS, 0, 1, -ECANCELED, true, 0, 1}, /* it can be cancelled again */
+    {CANCELS, 0, 1, -ECANCELED, true, 0, 1},
+    {TURNED, 0, 2, -ECANCELED, false, 0, 2},
+    {POLLS, 0, 2, -ECANCELED, true, 0, 2},
+    {READABLE, 0, 2, -ECANCELED, true, 0, 2},
+    {TURNED, 0, 3, POLLIN, false, 1, 2},
+    {ENDS},
+};
+/* A request finds nothing, but its operation goes on. */
+static const struct step missed[] = {
+    {POLLS, 0, 0, 0, true},
+    {WAITS, 0, 0, 0, true},
+    {MISSED, 2, 0, 0, true},
+    {CANCELS, 0, 0, 0, true},
+    {TURNED, 0, 1, -ECANCELED, false, 0, 3},
+    {ENDS},
+};
+
+static int pair[2]; /* of sockets */
+
+static void poll_it(struct noted *n, bool repeats)
 {
     struct io_uring_sqe *entry = ring_begin(ring, &n->op);
-    if (multishot)
+    if (repeats)
         io_uring_prep_poll_multishot(entry, pair[0], POLLIN);
     else
         io_uring_prep_poll_add(entry, pair[0], POLLIN);
 }
 
-static void expect_completed(struct noted *n, int count, int result, const char *hint)
+static void turn(int limit, bool completes)
 {
-    CHECK(n->completions == count, hint, "an operation completed %s; due is %d",
-          check_times(n->completions), count);
-    if (count > 0)
-        CHECK(n->result == result, hint, "an operation completed with %d; due is %d", n->result,
-              result);
+    struct fake_ring_seen before = fake_ring_seen;
+    check_step("calls ring_turn() with a timeout of %d", limit);
+    ring_turn(ring, limit);
+    CHECK(fake_ring_seen.calls == before.calls + 1, hint, "one ring_turn() made %d system calls",
+          fake_ring_seen.calls - before.calls);
+    CHECK(fake_ring_seen.limit == limit, hint,
+          "the time limit of its wait is %lld ms; due is %d (0: no wait, -1: no limit)",
+          fake_ring_seen.limit, limit);
+    CHECK(fake_ring_seen.waits == before.waits || !completes, hint,
+          "ring_turn() waited for more completions, but there was one");
 }
 
-/* Beginning and completing */
+static void take(const struct step *s, struct noted *n, struct noted *other)
+{
+    static const char *const names[] = {
+        [POLLS] = "begins an operation",
+        [REPEATS] = "begins an operation that completes again and again",
+        [FOLLOWED] = "begins another operation",
+        [READABLE] = "makes readable what it polls",
+        [FAILS] = "has it end with an error",
+        [MISSED] = "has requests to cancel find nothing, though the operation is in flight",
+        [CANCELS] = "calls ring_cancel()",
+    };
+    if (s->does < WAITS)
+        check_step("%s", names[s->does]);
+    if (s->does == POLLS || s->does == REPEATS)
+        poll_it(n, s->does == REPEATS);
+    else if (s->does == FOLLOWED)
+        poll_it(other, false);
+    else if (s->does == READABLE && write(pair[1], "x", 1) != 1)
+        check_impossible("write: %s", strerror(errno));
+    else if (s->does == FAILS)
+        fake_ring_fail(IORING_OP_POLL_ADD, 0, s->value);
+    else if (s->does == MISSED)
+        fake_ring_missed = s->value;
+    else if (s->does == CANCELS)
+        ring_cancel(ring, &n->op);
+    else if (s->does == WAITS)
+        turn(s->value, s->completions > n->completions);
+    else if (s->does == TURNED)
+        turns();
+}
 
-static void complete_once(void)
+static void follow(const char *hint_of_all, unsigned late, const struct step *steps)
+{
+    struct noted n, other;
+    begin(hint_of_all, 0, late);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+        check_impossible("socketpair: %s", strerror(errno));
+    init(&n);
+    init(&other);
+    for (const struct step *s = steps; s->does != ENDS; s++) {
+        take(s, &n, &other);
+        CHECK(n.completions == s->completions && n.result == s->result, hint,
+              "the operation has completed %s, last with %d; due are %d, and %d",
+              check_times(n.completions), n.result, s->completions, s->result);
+        CHECK(n.op.in_flight == s->in_flight, hint, "in_flight of the operation is %s",
+              n.op.in_flight ? "true, but it is over" : "false, but it is in flight");
+        CHECK(other.completions == s->others, hint, "the other operation completed %s; due are %d",
+              check_times(other.completions), s->others);
+        CHECK(fake_ring_seen.cancels == s->cancels, hint,
+              "the kernel was asked to cancel %s; due are %d", check_times(fake_ring_seen.cancels),
+              s->cancels);
+    }
+    ring_free(ring);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+/* Several operations */
+
+/* So many are begun, in a ring with as many entries, or with space for all (0). */
+static void begin_many(const char *hint_of_all, unsigned entries, int refusals)
 {
     struct noted many[MANY];
-    begin(0, 0, OPERATION);
-    check_step("begins %d operations that do nothing", MANY);
+    begin(hint_of_all, entries, 0);
+    fake_ring_refusals = refusals;
+    check_step("begins %d operations that do nothing; the ring has space for %s", MANY,
+               entries == 0 ? "all" : "a few, and the kernel has to take them");
     for (int i = 0; i < MANY; i++) {
         init(&many[i]);
         nop(&many[i]);
-        CHECK(many[i].op.in_flight, OPERATION, "after ring_begin() in_flight is false");
+        int most = entries == 0 ? 0 : i / (int)entries + refusals;
+        CHECK(fake_ring_seen.calls <= most, hint,
+              "%d operations were begun, with %d system calls; allowed are %d", i + 1,
+              fake_ring_seen.calls, most);
     }
-    CHECK(fake_ring_seen.calls == 0, OPERATION,
-          "ring_begin() made a system call, but the ring had space");
-    turn(-1);
-    for (int i = 0; i < MANY; i++) {
-        expect_completed(&many[i], 1, 0, OPERATION);
-        CHECK(many[i].order == i + 1, OPERATION,
-              "callbacks were not called in the order of the completions");
-        CHECK(!many[i].in_flight && !many[i].op.in_flight, OPERATION,
-              "an operation has completed for the last time, but in_flight is true");
-    }
-    CHECK(fake_ring_seen.calls == 1, OPERATION, "one ring_turn() made %d system calls",
-          fake_ring_seen.calls);
-    turn(0);
-    expect_completed(&many[0], 1, 0, OPERATION);
-    end();
+    turns();
+    for (int i = 0; i < MANY; i++)
+        CHECK(many[i].completions == 1 && many[i].order == i + 1, hint,
+              "operation %d completed %s; last as number %d; due is once, in order", i + 1,
+              check_times(many[i].completions), many[i].order);
+    ring_free(ring);
 }
 
-static void results(void)
-{
-    static const int due[] = {-EPIPE, -ECONNRESET, -EINTR, 77};
-    struct noted n;
-    begin(0, 0, OPERATION);
-    for (unsigned i = 0; i < sizeof due / sizeof *due; i++) {
-        init(&n);
-        fake_ring_fail_next(IORING_OP_NOP, due[i]);
-        nop(&n);
-        turn(0);
-        expect_completed(&n, 1, due[i], OPERATION);
-    }
-    end();
-}
-
-/* Its memory is the caller's again when the callback is called. */
-static void used_again(void)
-{
-    static const struct operation zero;
-    struct operation used;
-    struct noted n;
-    begin(0, 0, OPERATION);
-    init(&n);
-    n.again = true;
-    nop(&n);
-    check_step("begins an operation, whose callback begins it again");
-    ring_turn(ring, 0);
-    CHECK(n.completions >= 1, OPERATION, "the callback was not called");
-    if (n.completions == 1)
-        CHECK(n.op.in_flight, OPERATION,
-              "a callback has begun its operation again, but in_flight is false");
-    turns("it has completed twice");
-    expect_completed(&n, 2, 0, OPERATION);
-    init(&n);
-    n.gone = true;
-    nop(&n);
-    check_step("begins an operation, whose callback uses its memory for something else");
-    ring_turn(ring, 0);
-    CHECK(n.completions == 1, OPERATION, "the callback was not called");
-    memset(&used, USED, sizeof used);
-    CHECK(
-        memcmp(&n.op, &used, sizeof used) == 0, OPERATION,
-        "the memory of an operation was changed after its last callback, which may have freed it");
-    n.op = zero;
-    end();
-}
-
-static void more_follow(void)
-{
-    struct noted n;
-    begin(0, 0, OPERATION);
-    init(&n);
-    poll_it(&n, true);
-    make_readable();
-    check_step("begins an operation that completes again and again");
-    for (int i = 1; i <= 3; i++) {
-        ring_turn(ring, 0);
-        CHECK(n.completions == i, OPERATION, "an operation completed %s; due is %d",
-              check_times(n.completions), i);
-        CHECK(n.in_flight && n.op.in_flight, OPERATION,
-              "more completions of an operation follow (IORING_CQE_F_MORE), but in_flight is "
-              "false");
-    }
-    CHECK(fake_ring_seen.submitted == 1, OPERATION, "the operation was submitted %d times",
-          fake_ring_seen.submitted);
-    fake_ring_fail_next(IORING_OP_POLL_ADD, -EINVAL);
-    turn(0);
-    expect_completed(&n, 4, -EINVAL, OPERATION);
-    CHECK(!n.in_flight && !n.op.in_flight, OPERATION,
-          "an operation has completed for the last time, but in_flight is true");
-    end();
-}
-
-static void time_limits(void)
-{
-    static const int limits[] = {0, 1, 250, 1500, 60000, -1};
-    struct noted n;
-    begin(0, 0, OPERATION);
-    init(&n);
-    poll_it(&n, false);
-    for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++) {
-        int before = fake_ring_seen.calls;
-        turn(limits[i]);
-        CHECK(fake_ring_seen.calls == before + 1, OPERATION, "it made %d system calls",
-              fake_ring_seen.calls - before);
-        CHECK(fake_ring_seen.limit == limits[i], OPERATION,
-              "the time limit of its wait is %lld ms; due is %d (0: no wait, -1: no limit)",
-              fake_ring_seen.limit, limits[i]);
-    }
-    expect_completed(&n, 0, 0, OPERATION);
-    make_readable();
-    turn(0);
-    expect_completed(&n, 1, POLLIN, OPERATION);
-    int waits = fake_ring_seen.waits;
-    struct noted two[2];
-    for (int i = 0; i < 2; i++) {
-        init(&two[i]);
-        nop(&two[i]);
-        turn(-1);
-    }
-    CHECK(fake_ring_seen.waits == waits, OPERATION,
-          "ring_turn() waited for more completions, but there was one");
-    end();
-}
-
-/* A callback begins more than the ring holds, and so the kernel takes and completes some. */
 static struct noted spawned[2 * SMALL];
 
+/* Uses the memory of its operation for something else. And begins more operations than the ring
+ * holds, so that the kernel takes and completes some. */
 static void on_spawn(struct operation *op, int result, unsigned flags)
 {
-    on_completed(op, result, flags);
+    completions++;
+    memset(op, USED, sizeof *op);
     for (int i = 0; i < 2 * SMALL; i++)
         nop(&spawned[i]);
 }
 
 static void meanwhile(void)
 {
-    struct noted n;
-    begin(SMALL, 0, OPERATION);
-    init(&n);
-    n.op.completed = on_spawn;
+    struct operation used;
+    struct noted n = {.op = {.completed = on_spawn}};
+    begin(OPERATION, SMALL, 0);
     for (int i = 0; i < 2 * SMALL; i++)
         init(&spawned[i]);
-    nop(&n);
     check_step("begins an operation, whose callback begins %d others", 2 * SMALL);
+    nop(&n);
     ring_turn(ring, 0);
-    CHECK(completions == 1, OPERATION,
+    CHECK(completions == 1, hint,
           "one completion was there, and %d callbacks were called in the same ring_turn()",
           completions);
-    turns("all have completed");
-    for (int i = 0; i < 2 * SMALL; i++)
-        expect_completed(&spawned[i], 1, 0, OPERATION);
-    end();
+    memset(&used, USED, sizeof used);
+    CHECK(
+        memcmp(&n.op, &used, sizeof used) == 0, hint,
+        "the memory of an operation was changed after its last callback, which may have freed it");
+    ring_free(ring);
 }
 
 static void operations(void)
 {
     meanwhile();
-    complete_once();
-    results();
-    used_again();
-    more_follow();
-    time_limits();
+    begin_many(OPERATION, 0, 0);
+    follow(OPERATION, 0, each_completion);
+    follow(OPERATION, 0, time_limits);
 }
-
-/* No space in a ring */
 
 static void full(void)
 {
-    struct noted many[MANY];
-    begin(SMALL, 0, FULL);
-    check_step("begins %d operations; the ring has space for %d", MANY, SMALL);
-    for (int i = 0; i < MANY; i++) {
-        init(&many[i]);
-        nop(&many[i]);
-        CHECK(fake_ring_seen.calls <= i / SMALL + 1, FULL,
-              "%d operations were begun, with %d system calls", i + 1, fake_ring_seen.calls);
-    }
-    turns("all have completed");
-    for (int i = 0; i < MANY; i++) {
-        expect_completed(&many[i], 1, 0, FULL);
-        CHECK(many[i].order == i + 1, FULL, "operations were not submitted in their order");
-    }
-    end();
-}
-
-/* Cancelling */
-
-static void cancel(struct noted *n)
-{
-    check_step("calls ring_cancel()");
-    ring_cancel(ring, &n->op);
-}
-
-static void cancel_one(unsigned late)
-{
-    struct noted n, other;
-    begin(0, late, CANCEL);
-    init(&n);
-    init(&other);
-    cancel(&n);
-    turn(0);
-    CHECK(fake_ring_seen.cancels == 0, CANCEL,
-          "the operation was not in flight, but the kernel was asked to cancel it");
-    poll_it(&other, false);
-    poll_it(&n, true);
-    turn(0);
-    cancel(&n);
-    cancel(&n);
-    CHECK(n.op.in_flight && n.completions == 0, CANCEL,
-          "ring_cancel() was called, and no ring_turn() yet, but the operation is over");
-    for (unsigned i = 0; i < late; i++) {
-        turn(0);
-        CHECK(n.op.in_flight, CANCEL,
-              "the cancelled operation has not completed, but in_flight is false");
-    }
-    turns("nothing more completes");
-    cancel(&n);
-    turns("nothing more completes");
-    expect_completed(&n, 1, -ECANCELED, CANCEL);
-    expect_completed(&other, 0, 0, CANCEL);
-    CHECK(!n.op.in_flight, CANCEL, "the cancelled operation has completed, but in_flight is true");
-    CHECK(fake_ring_seen.cancels == 1, CANCEL,
-          "an operation was to be cancelled, and the kernel was asked %d times",
-          fake_ring_seen.cancels);
-    poll_it(&n, false);
-    make_readable();
-    check_step("begins the cancelled operation again");
-    for (int i = 0; i < TURNS; i++)
-        ring_turn(ring, 0);
-    expect_completed(&n, 2, POLLIN, CANCEL);
-    expect_completed(&other, 1, POLLIN, CANCEL);
-    end();
-}
-
-/* It was begun again after it had been cancelled: then it can be cancelled again. */
-static void cancel_again(void)
-{
-    struct noted n;
-    begin(0, 0, CANCEL);
-    init(&n);
-    for (int i = 1; i <= 3; i++) {
-        poll_it(&n, false);
-        cancel(&n);
-        turns("nothing more completes");
-        expect_completed(&n, i, -ECANCELED, CANCEL);
-    }
-    end();
-}
-
-/* More requests than there is space for. */
-static void cancel_many(void)
-{
-    struct noted many[MANY];
-    begin(SMALL, 0, CANCEL);
-    check_step("begins %d operations and cancels them; the ring has space for %d", MANY, SMALL);
-    for (int i = 0; i < MANY; i++) {
-        init(&many[i]);
-        poll_it(&many[i], false);
-    }
-    for (int i = 0; i < MANY; i++)
-        ring_cancel(ring, &many[i].op);
-    turns("all have completed");
-    for (int i = 0; i < MANY; i++)
-        expect_completed(&many[i], 1, -ECANCELED, CANCEL);
-    end();
-}
-
-/* A request finds nothing, and its operation goes on. */
-static void cancel_missed(void)
-{
-    struct noted n;
-    begin(0, 0, CANCEL);
-    init(&n);
-    poll_it(&n, false);
-    turn(0);
-    check_step("has two requests to cancel find nothing (-ENOENT): the operation is in flight");
-    fake_ring_missed = 2;
-    cancel(&n);
-    turns("nothing more completes");
-    expect_completed(&n, 1, -ECANCELED, CANCEL);
-    end();
+    begin_many(FULL, SMALL, 0);
 }
 
 static void cancels(void)
 {
-    cancel_one(0);
-    cancel_one(3);
-    cancel_again();
-    cancel_many();
-    cancel_missed();
+    follow(CANCEL, 2, cancelled);
+    follow(CANCEL, 0, missed);
 }
 
 /* The kernel does not take what is handed over */
 
-enum { LASTING = 1000000, PASSING = 20, TURN_MS = 5, GOES_ON = 78 };
-
-static void fill(struct noted *noted, int count)
+/* In a process of its own, which has to end. */
+static void refused_for_ever(void)
 {
-    for (int i = 0; i < count; i++) {
-        init(&noted[i]);
-        nop(&noted[i]);
-    }
-}
-
-/* A child of the program: what the server does when the kernel refuses each call. Ends. */
-static _Noreturn void be_refused(int count)
-{
-    static struct noted noted[MANY];
-    fake_ring_refuse(LASTING, ENOMEM);
-    fill(noted, count);
-    for (int i = 0; i < 2 * TURNS_REFUSED; i++)
-        ring_turn(ring, TURN_MS);
-    _exit(GOES_ON);
-}
-
-static void refused_for_ever(const char *what, int count)
-{
-    begin(SMALL, 0, REFUSED);
-    check_step("%s, in a process of its own, while each call fails with ENOMEM", what);
+    static struct noted many[MANY];
+    begin(REFUSED, SMALL, 0);
+    check_step("begins %d operations and calls ring_turn(), in a process of its own, while each "
+               "call fails with ENOMEM; the ring has space for %d",
+               MANY, SMALL);
     pid_t child = fork();
-    if (child < 0)
-        check_impossible("fork: %s", strerror(errno));
-    if (child == 0)
-        be_refused(count);
+    if (child == 0) {
+        fake_ring_refusals = INT_MAX;
+        for (int i = 0; i < MANY; i++)
+            nop(&many[i]);
+        for (int i = 0; i < FAKE_RING_REFUSALS; i++)
+            ring_turn(ring, 1);
+        _exit(FAKE_RING_SPINS);
+    }
     int status;
-    waitpid(child, &status, 0);
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        check_impossible("no child: %s", strerror(errno));
     CHECK(!WIFEXITED(status) || WEXITSTATUS(status) != FAKE_RING_SPINS, REFUSED,
-          "it made %d calls, and each of them failed", FAKE_RING_REFUSALS);
-    CHECK(!WIFEXITED(status) || WEXITSTATUS(status) != GOES_ON, REFUSED,
-          "%d calls have failed one after the other, and it goes on", 2 * TURNS_REFUSED);
+          "%d calls have failed one after the other, and it goes on", FAKE_RING_REFUSALS);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1, REFUSED,
           "the process did not exit with status 1");
-    end();
-}
-
-static void refused_for_a_moment(void)
-{
-    struct noted noted[SMALL];
-    begin(SMALL, 0, REFUSED);
-    check_step("calls ring_turn() while a few calls fail with EAGAIN");
-    fill(noted, SMALL);
-    fake_ring_refuse(PASSING, EAGAIN);
-    for (int i = 0; i < 2 * PASSING; i++)
-        ring_turn(ring, 0);
-    for (int i = 0; i < SMALL; i++)
-        CHECK(noted[i].completions == 1, REFUSED, "operation %d has not completed", i);
-    end();
+    ring_free(ring);
 }
 
 static void refused(void)
 {
-    refused_for_a_moment();
-    refused_for_ever("calls ring_turn()", 1);
-    refused_for_ever("begins more operations than the ring holds", 4 * SMALL);
+    begin_many(REFUSED, SMALL, REFUSALS);
+    refused_for_ever();
+}
+
+/* Lent buffers */
+
+static struct taken {
+    void *memory;
+    unsigned flags; /* of its completion */
+} taken[LENT_COUNT];
+
+static void take_buffer(struct taken *t, int mark)
+{
+    unsigned size;
+    int number = fake_ring_take_buffer(&t->memory, &size);
+    CHECK(number >= 0, LENT, "the kernel finds no free buffer, but some have to be free");
+    CHECK(size == LENT_BYTES, LENT, "a buffer has %u bytes; due are %d", size, LENT_BYTES);
+    memset(t->memory, mark, size);
+    t->flags = IORING_CQE_F_BUFFER | (unsigned)number << IORING_CQE_BUFFER_SHIFT |
+               (mark % 2 ? IORING_CQE_F_MORE : IORING_CQE_F_SOCK_NONEMPTY);
+}
+
+static void return_buffer(const struct lent *lent, const struct taken *t, int mark)
+{
+    const uint8_t *bytes = t->memory;
+    CHECK(bytes[0] == (uint8_t)mark && bytes[LENT_BYTES - 1] == (uint8_t)mark, LENT,
+          "the memory of two buffers overlaps");
+    CHECK(lent_bytes(lent, t->flags) == bytes, LENT,
+          "lent_bytes() returned other memory than that of buffer %u, which the kernel has filled",
+          t->flags >> IORING_CQE_BUFFER_SHIFT);
+    lent_return(ring_lent(ring), t->flags);
+}
+
+static void expect_free(unsigned due)
+{
+    unsigned there = fake_ring_buffers();
+    CHECK(there == due, LENT, "%u buffers are in the ring of free ones; due are %u", there, due);
+}
+
+static void lends(void)
+{
+    begin(LENT, 0, 0);
+    for (int round = 0; round < 3; round++) {
+        expect_free(LENT_COUNT);
+        check_step("has the kernel fill all %d buffers", LENT_COUNT);
+        for (int i = 0; i < LENT_COUNT; i++)
+            take_buffer(&taken[i], i);
+        expect_free(0);
+        check_step("calls lent_bytes() and lent_return() for each, the last one first");
+        for (int i = LENT_COUNT - 1; i >= 0; i--) {
+            return_buffer(ring_lent(ring), &taken[i], i);
+            expect_free((unsigned)(LENT_COUNT - i));
+        }
+    }
+    ring_free(ring);
 }
 
 const struct check checks[] = {
-    {"operations", operations}, {"full", full}, {"cancels", cancels}, {"refused", refused}, {0},
+    {"operations", operations}, {"full", full},   {"cancels", cancels},
+    {"refused", refused},       {"lends", lends}, {0},
 };

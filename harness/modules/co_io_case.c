@@ -2,9 +2,15 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-enum { SETTLE_TURNS = 1000 };
+#include "net.h"
+
+enum {
+    SETTLE_TURNS = 1000,
+    LOOKS = 2000 /* pauses of a millisecond, in which the kernel makes a connection */
+};
 
 uint8_t co_io_data[DATA_BYTES];
 const char *co_io_case_hint;
@@ -47,20 +53,13 @@ void co_io_case_settle(void)
            "wait");
 }
 
-void co_io_case_pause(void)
-{
-    co_io_case_turn();
-    if (!co_is_ready(co_case_scheduler))
-        check_pause(1);
-}
-
-const char *co_io_case_result_name(enum io_result result)
-{
-    static const char *const names[] = {
-        [IO_OK] = "IO_OK",       [IO_AGAIN] = "IO_AGAIN", [IO_EOF] = "IO_EOF",
-        [IO_ERROR] = "IO_ERROR", [IO_LATE] = "IO_LATE",   [IO_CANCELLED] = "IO_CANCELLED"};
-    return (unsigned)result <= IO_CANCELLED ? names[result] : "an unknown result";
-}
+/* Goes on until the condition is true, with pauses for the kernel. */
+#define RUN_UNTIL(condition)                                                                       \
+    for (int look_ = 0; look_ < LOOKS && !(condition); look_++) {                                  \
+        co_io_case_turn();                                                                         \
+        if (!co_is_ready(co_case_scheduler))                                                       \
+            check_pause(1);                                                                        \
+    }
 
 static void send_bytes(struct pair pair, const void *bytes, size_t size)
 {
@@ -80,10 +79,46 @@ void pair_send_data(struct pair pair, size_t offset, size_t size)
     send_bytes(pair, co_io_data + offset, size);
 }
 
+static int new_tcp_socket(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (fd < 0)
+        check_impossible("socket: %s", strerror(errno));
+    return fd;
+}
+
+int bind_somewhere(struct sockaddr_in *address, int backlog)
+{
+    socklen_t size = sizeof *address;
+    int fd = new_tcp_socket();
+    *address = (struct sockaddr_in){.sin_family = AF_INET};
+    address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (bind(fd, (struct sockaddr *)address, size) != 0 ||
+        getsockname(fd, (struct sockaddr *)address, &size) != 0 ||
+        (backlog >= 0 && listen(fd, backlog) != 0))
+        check_impossible("cannot bind or listen: %s", strerror(errno));
+    return fd;
+}
+
 /* A socket, and a coroutine that makes a call when it is asked to */
 
+void (*party_has_called)(int fd, const char *function);
+
 static const char *const functions[] = {
-    [READS] = "co_read()", [WRITES] = "co_write()", [WAITS] = "co_wait()"};
+    [READS] = "co_read()",     [WRITES] = "co_write()",     [WAITS] = "co_wait()",
+    [ACCEPTS] = "co_accept()", [CONNECTS] = "co_connect()",
+};
+
+/* A result, as the function has returned it. */
+static const char *result_name(enum does does, enum io_result result)
+{
+    static const char *const names[] = {
+        [IO_OK] = "IO_OK",       [IO_AGAIN] = "IO_AGAIN", [IO_EOF] = "IO_EOF",
+        [IO_ERROR] = "IO_ERROR", [IO_LATE] = "IO_LATE",   [IO_CANCELLED] = "IO_CANCELLED"};
+    if (does == ACCEPTS)
+        return result == IO_OK ? "clients" : result == IO_AGAIN ? "NET_NONE" : "NET_FULL";
+    return (unsigned)result <= IO_CANCELLED ? names[result] : "an unknown result";
+}
 
 static size_t read_some(struct party *p)
 {
@@ -123,6 +158,34 @@ static size_t wait_for_nothing(struct party *p)
     return 0;
 }
 
+static void has_called(const struct party *p)
+{
+    if (party_has_called != NULL)
+        party_has_called(p->pair.fd, functions[p->does]);
+}
+
+static size_t accept_some(struct party *p)
+{
+    int fds[BACKLOG];
+    int count = co_accept(&p->socket, fds, BATCH);
+    p->error = errno;
+    p->result = count > 0 ? IO_OK : count == NET_FULL ? IO_ERROR : IO_AGAIN;
+    has_called(p);
+    EXPECT(count <= BATCH, "co_accept() returned %d clients; allowed are %d", count, BATCH);
+    for (int i = 0; i < count; i++, p->clients++)
+        close(fds[i]);
+    p->batch = count > p->batch ? count : p->batch;
+    return 0;
+}
+
+static size_t connect_once(struct party *p)
+{
+    p->result = co_connect(&p->socket, &p->address);
+    p->error = errno;
+    has_called(p);
+    return 0;
+}
+
 static bool goes_on(const struct party *p)
 {
     bool again = p->result == IO_AGAIN;
@@ -134,15 +197,18 @@ static bool goes_on(const struct party *p)
 static void make_calls(struct party *p)
 {
     static size_t (*const calls[])(struct party *) = {
-        [READS] = read_some, [WRITES] = write_some, [WAITS] = wait_for_nothing};
-    int before = p->in_vain;
+        [READS] = read_some,     [WRITES] = write_some,     [WAITS] = wait_for_nothing,
+        [ACCEPTS] = accept_some, [CONNECTS] = connect_once,
+    };
+    int in_a_row = 0;
     do {
         p->moved += calls[p->does](p);
         p->calls++;
         p->in_vain += p->result == IO_AGAIN;
-        EXPECT(p->in_vain - before <= IN_VAIN_MAX || p->takes_again || p->repeats,
-               "%s returned %d times with IO_AGAIN, but co_wake() was not called",
-               functions[p->does], p->in_vain - before);
+        in_a_row = p->result == IO_AGAIN ? in_a_row + 1 : 0;
+        EXPECT(in_a_row <= IN_VAIN_MAX || p->takes_again || p->ends,
+               "%s returned %s %d times, one after the other, but co_wake() was not called",
+               functions[p->does], result_name(p->does, IO_AGAIN), in_a_row);
     } while (!p->ends && goes_on(p));
     p->does = PARKS;
 }
@@ -218,27 +284,83 @@ void party_end(struct party *p)
     co_io_case_settle();
     buffer_free(&p->in);
     buffer_free(&p->out);
+    if (p->pair.peer < 0)
+        close(p->pair.fd);
 }
+
+void party_end_all(struct party *p)
+{
+    party_end(p);
+    co_io_case_end();
+}
+
+/* Accepting and connecting */
+
+static void begin_tcp(struct party *p, int fd)
+{
+    pair_set_nonblocking(fd);
+    party_begin(p, (struct pair){.fd = fd, .peer = -1});
+}
+
+void party_accepts(struct party *p)
+{
+    struct sockaddr_in address;
+    begin_tcp(p, bind_somewhere(&address, BACKLOG));
+    p->address = address;
+    p->repeats = true;
+    party_ask(p, ACCEPTS);
+    party_expect_waiting(p);
+}
+
+void party_meets(struct party *p, int clients)
+{
+    check_step("connects %d client%s", clients, clients == 1 ? "" : "s");
+    for (int i = 0; i < clients; i++, p->met++) {
+        int fd = new_tcp_socket();
+        if (connect(fd, (struct sockaddr *)&p->address, sizeof p->address) != 0)
+            check_impossible("connect: %s", strerror(errno));
+        close(fd);
+    }
+}
+
+void party_expect_clients(struct party *p)
+{
+    RUN_UNTIL(p->clients >= p->met);
+    co_io_case_settle();
+    EXPECT(p->clients == p->met, "%d clients have connected, but %d were accepted", p->met,
+           p->clients);
+}
+
+void party_connects(struct party *p, const struct sockaddr_in *address)
+{
+    begin_tcp(p, new_tcp_socket());
+    p->address = *address;
+    party_call(p, CONNECTS);
+}
+
+/* What has become of it */
 
 void party_expect_waiting(const struct party *p)
 {
     EXPECT(p->does != PARKS, "%s returned %s, but nothing had happened that ends this wait",
-           functions[p->did], co_io_case_result_name(p->result));
+           functions[p->did], result_name(p->did, p->result));
 }
 
 void party_expect_result(const struct party *p, enum io_result due)
 {
+    RUN_UNTIL(p->does == PARKS);
     EXPECT(p->does == PARKS, "a coroutine still waits in %s, but %s is due", functions[p->did],
-           co_io_case_result_name(due));
+           result_name(p->did, due));
     EXPECT(p->result == due, "%s returned %s; due is %s", functions[p->did],
-           co_io_case_result_name(p->result), co_io_case_result_name(due));
+           result_name(p->did, p->result), result_name(p->did, due));
 }
 
 void party_expect_error(const struct party *p, int error)
 {
     party_expect_result(p, IO_ERROR);
-    EXPECT(p->error == error, "%s returned IO_ERROR with errno %d (%s); due is %d (%s)",
-           functions[p->did], p->error, strerror(p->error), error, strerror(error));
+    EXPECT(p->error == error, "%s returned %s with errno %d (%s); due is %d (%s)",
+           functions[p->did], result_name(p->did, IO_ERROR), p->error, strerror(p->error), error,
+           strerror(error));
 }
 
 void party_expect_text(struct party *p, const char *due)

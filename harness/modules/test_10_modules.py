@@ -155,16 +155,16 @@ def test_10_waits_until_the_peer_reads(program):
 @claim("10.7", points=1, module=True, hints=ACCEPT)
 def test_10_waits_for_clients(program):
     """co_accept() waits for clients, accepts several at once, and loses none at EMFILE."""
-    program("10_calls", "clients", backend=BACKENDS)
+    program("10_io", "clients", backend=BACKENDS)
 
 
 @claim("10.7", points=2, module=True, hints=CONNECT)
 def test_10_connects(program):
     """co_connect() returns when the connection is made, or has failed, with the reason in errno."""
-    program("10_calls", "connects", backend=BACKENDS)
+    program("10_io", "connects", backend=BACKENDS)
 
 
 @claim("10.7", points=1, module=True, hints=CONNECT)
 def test_10_connects_while_others_run(program):
     """Without an answer co_connect() waits, others run and connect, and a cancel ends the wait."""
-    program("10_calls", "waits", backend=BACKENDS)
+    program("10_io", "unanswered", backend=BACKENDS)

@@ -48,7 +48,7 @@ def test_11_kernel_that_refuses(program):
 @claim("11.2", points=3, module=True, native=True, needs="io_uring", hints=LENT)
 def test_11_buffers_are_lent(program):
     """Every buffer is lent, is found by its number, and is lent again after lent_return()."""
-    program("11_lent", "lends")
+    program("11_ring", "lends")
 
 
 # 11.3 receive
@@ -120,13 +120,13 @@ def test_11_nobody_reads(program):
 @claim("11.6", points=2, module=True, needs="io_uring", hints=CALLS)
 def test_11_accepts_and_connects(program):
     """With a ring co_accept() and co_connect() wait, and return what has become of it."""
-    program("10_calls", "accepts", "connects", "waits", backend="uring")
+    program("10_io", "accepts", "connects", "unanswered", backend="uring")
 
 
 @claim("11.6", points=2, module=True, native=True, needs="io_uring", hints=CALLS)
 def test_11_calls_leave_nothing_in_flight(program):
     """Whatever ends co_accept() and co_connect(), nothing is in flight when they return."""
-    program("11_calls", "calls", backend="uring")
+    program("11_io", "calls", backend="uring")
 
 
 @claim("11.6", points=2, module=True, needs="io_uring", hints=DEAF)
