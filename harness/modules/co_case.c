@@ -30,24 +30,3 @@ struct coroutine *co_case_start(const char *name, co_function *function, void *a
     CHECK(co != NULL, "co-switch", "co_start() returned NULL: %s", check_reason());
     return co;
 }
-
-bool co_case_run(void)
-{
-    check_step("calls co_run()");
-    return co_run(co_case_scheduler);
-}
-
-void co_case_run_all(const char *hint)
-{
-    int count = 0;
-    check_step("calls co_run() until no coroutine is ready");
-    while (co_run(co_case_scheduler))
-        CHECK(++count < RUNS, hint, "after %d calls of co_run() a coroutine is still ready", RUNS);
-}
-
-const char *co_case_result_name(enum co_result result)
-{
-    static const char *const names[] = {
-        [CO_WOKEN] = "CO_WOKEN", [CO_LATE] = "CO_LATE", [CO_CANCELLED] = "CO_CANCELLED"};
-    return (unsigned)result <= CO_CANCELLED ? names[result] : "an unknown result";
-}

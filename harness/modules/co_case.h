@@ -1,4 +1,4 @@
-/* A scheduler, its timers, and coroutines that note what has become of them. */
+/* A scheduler and its timers, in a case of their own. */
 #ifndef GRADER_CO_CASE_H
 #define GRADER_CO_CASE_H
 
@@ -21,12 +21,5 @@ void co_case_begin(size_t stack_bytes);
 void co_case_end(void);
 
 struct coroutine *co_case_start(const char *name, co_function *function, void *argument);
-
-bool co_case_run(void);
-
-/* Runs until nobody is ready. */
-void co_case_run_all(const char *hint);
-
-const char *co_case_result_name(enum co_result result);
 
 #endif
