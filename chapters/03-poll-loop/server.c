@@ -58,8 +58,7 @@ static void add_client(struct server *s, int fd)
 
 /* TODO 2: set_interest() fills in one entry for each descriptor and returns their number; the
  * listener waits for nothing while the server is `full`. wait_ready() is the one call that
- * waits: without a time limit, except while `full`. Graded by
- * test_03_more_than_a_thousand_connections. */
+ * waits: without a time limit, except while `full`. Graded by test_03_idle_clients_use_no_cpu. */
 static nfds_t set_interest(struct server *s)
 {
     nfds_t entries = POLL_CONNS;
@@ -89,7 +88,7 @@ static bool wait_ready(struct server *s, nfds_t entries)
 
 /* TODO 3: dispatch() lets each connection that is ready read or write; POLLERR and POLLHUP wake
  * both directions. remove_closed() then frees every closed connection, and keeps the others
- * without a gap. Graded by test_03_flood_starves_nobody. */
+ * without a gap. Graded by test_03_many_leave_in_one_iteration. */
 static void dispatch(struct server *s)
 {
     for (size_t i = 0; i < s->count; i++) {

@@ -55,7 +55,7 @@ unsigned conn_interest(const struct conn *c)
 
 /* TODO 5: Send the replies owed before closing: drain() ends the input, and settle(), called
  * after each event, closes a connection that is draining and owes nothing more. Graded by
- * test_04_half_close_with_10000_replies_owed.
+ * test_04_half_close_with_a_late_reader.
  * CONN_DRAINING and `reason` are for this. The rest of the input is not needed any more. */
 static void drain(struct conn *c, const char *reason)
 {

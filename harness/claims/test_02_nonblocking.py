@@ -20,13 +20,11 @@ from harness.claims.scenarios.exchanges import (
     connect_narrow,
     echo,
     interrupt,
-    largest_frame,
     ping,
     read_in_turns,
     send_in_turns,
 )
 from harness.claims.scenarios.greedy import greedy
-from harness.claims.scenarios.single_faults import ThreeClients, single_faults
 from harness.client import length_framing
 from harness.client.expected_replies import Replies
 from harness.feedback.failure import Failure
@@ -74,22 +72,13 @@ CLEAN = dict.fromkeys(("silence", "wrong-header", "wrong-body", "extra-bytes"), 
 # 02.1 a buffer that grows
 
 
-@claim("02.1", points=8, hints=LARGE)
+@claim("02.1", points=14, hints=LARGE)
 def test_02_frame_of_every_size(server, rng):
     """Frames of all sizes, small, large and small again, come back on one connection."""
     client = server.connect()
     for power in (10, 12, 15, 16, 17, 18, 20, 22):
         for size in ((1 << power) - 5, (1 << power) - 4, 1 << power, 3):
             burst(client, [rng.randbytes(size)])
-
-
-@claim("02.1", points=6, chapters="02-03", hints=LARGE)
-def test_02_largest_frame_twice(server, rng):
-    """Two frames of the maximum size come back on one connection, and a small one after them."""
-    client = server.connect()
-    for _ in range(2):
-        client.echo_all(largest_frame(rng))
-    ping(client, rng)
 
 
 # 02.2 a short write is resumed
@@ -215,13 +204,7 @@ def test_02_two_large_frames_at_once(server, rng):
 # 02.5 any number of clients
 
 
-@claim("02.5", points=3, sees_calls=True)
-def test_02_single_faults(launch, run, rng):
-    """When any one of its calls fails, the server continues and serves the other clients."""
-    single_faults(launch, ThreeClients(rng).together, allocations=bool(run.sources))
-
-
-@claim("02.5", points=7, hints=MANY)
+@claim("02.5", points=9, hints=MANY)
 def test_02_fifty_clients_byte_by_byte(server, rng):
     """Fifty clients in turn send one byte of their frames; each gets its own frames back."""
     bodies = [rng.randbytes(10) for _ in range(50)]
@@ -235,36 +218,18 @@ def test_02_fifty_clients_byte_by_byte(server, rng):
         client.expect_frame(body)
 
 
-@claim("02.5", points=6, hints={**BLOCKED, **MIXED})
-def test_02_stalled_clients_beside_live_ones(server, rng):
-    """Twenty stalled senders and five stalled readers delay none of ten live clients."""
-    frame = length_framing.encode(rng.randbytes(20))
-    for number in range(20):
-        server.connect().send(frame[: number % len(frame)])
-    body = rng.randbytes(LONG_REPLY)
-    readers = [connect_narrow(server) for _ in range(5)]
-    for reader in readers:
-        reader.send_frame(body)
-    live = [server.connect() for _ in range(10)]
-    for _ in range(5):
-        for client in live:
-            ping(client, rng)
-    for reader in readers:
-        reader.expect_frame(body)
-
-
-@claim("02.5", points=3, chapters="02", hints=STARVED)
+@claim("02.5", points=6, hints=STARVED)
 def test_02_flood_starves_nobody(server, rng):
-    """A client is served beside others that always send one more frame."""
-    quiet = server.connect("quiet")
+    """Clients that never stop sending do not keep the others from being served."""
+    quiet = [server.connect("quiet")]
     with greedy(server, rng.randbytes(8)):
-        late = server.connect("late")
         for _ in range(5):
-            ping(quiet, rng)
-            ping(late, rng)
+            quiet.append(server.connect("late"))
+            for client in quiet:
+                ping(client, rng)
 
 
-@claim("02.5", points=2, native=True, hints=FULL)
+@claim("02.5", points=3, native=True, hints=FULL)
 def test_02_out_of_descriptors_serves_on(launch, rng):
     """With no descriptor left for the next client, the connected ones are served."""
     server = launch(nofile=DESCRIPTORS)
@@ -275,23 +240,23 @@ def test_02_out_of_descriptors_serves_on(launch, rng):
         ping(client, rng)
 
 
-@claim("02.5", points=5, chapters="02", hints=MANY)
-def test_02_thousand_connections_leave_nothing_behind(server, rng):
-    """After a thousand connections, one after another, the server holds no more descriptors."""
+@claim("02.5", points=6, hints=MANY)
+def test_02_connections_leave_nothing_behind(server, rng):
+    """After 200 connections, twenty at a time, the server holds no more descriptors."""
     for _ in range(4):  # so that this is about many clients, not about one at a time
         ping(server.connect(), rng)
     base = server.process.descriptors().total
-    come_and_go(server, rng, 1000)
+    come_and_go(server, rng, 200)
     last = server.connect("last")
     ping(last, rng)
     last.close()
     if not eventually(server, lambda: server.process.descriptors().total <= base):
         more = server.process.descriptors().total - base
-        text = f"{more} more descriptors are open than before 1,000 clients came and went"
+        text = f"{more} more descriptors are open than before 200 clients came and went"
         raise Failure(text, hint="descriptor-leak")
 
 
-@claim("02.5", points=6, hints=CLEAN)
+@claim("02.5", points=7, hints=CLEAN)
 def test_02_descriptor_used_again_has_a_clean_state(server, rng):
     """A client gets nothing that an earlier client with the same descriptor left unfinished."""
     for _ in range(4):
@@ -311,7 +276,7 @@ def test_02_descriptor_used_again_has_a_clean_state(server, rng):
         wait_until(lambda: server.process.descriptors().total <= base, LET_GO)
 
 
-@claim("02.5", points=5, chapters="02", native=True)
+@claim("02.5", points=6, chapters="02", native=True)
 def test_02_sleeps_when_nothing_moves(launch, rng):
     """With ten idle clients the server leaves most of the CPU to other processes."""
     server = launch(steps=True)
@@ -320,7 +285,7 @@ def test_02_sleeps_when_nothing_moves(launch, rng):
     no_cpu(server, "with nothing to do", "busy-sweep", BUSY_SHARE)
 
 
-@claim("02.5", points=3, chapters="02-03", valgrind=True, hints=MANY, refusals=True)
+@claim("02.5", points=3, valgrind=True, hints=MANY, refusals=True)
 def test_02_memory(server, rng):
     """Under valgrind: clients in all states at once, then a stop; no byte is misused or kept."""
     frame = length_framing.encode(rng.randbytes(1000))

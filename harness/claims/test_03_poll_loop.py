@@ -15,7 +15,6 @@ from harness.claims.scenarios.cost import few_waits, launch_idle, no_cpu
 from harness.claims.scenarios.exchanges import (
     LONG_REPLY,
     SMALL_WINDOW,
-    come_and_go,
     connect_and_ping,
     connect_narrow,
     owe_bytes,
@@ -23,12 +22,12 @@ from harness.claims.scenarios.exchanges import (
     words,
 )
 from harness.claims.scenarios.first_frames import try_out
-from harness.claims.scenarios.greedy import greedy
 from harness.claims.scenarios.many_clients import connected
 from harness.client import length_framing
 from harness.feedback.failure import Failure
+from harness.server.preload import Group, Plan, Step
 from harness.submission.sizes import KIB, MIB
-from harness.waiting.wait import wait_until
+from harness.waiting.shared import PASS, SPURIOUS
 
 # Of a processor. One that looks at 1,000 connections twenty times a second uses 0.6 % and more.
 IDLE_MANY = 0.004
@@ -58,12 +57,6 @@ IDLE_WAITS = 100
 IDLE_SECONDS = 0.5
 WAITS_A_REQUEST = 5  # at most, on average; one or two are needed
 
-# Of memory, while LEAVING clients come and go. Each sends so much that a server that keeps a buffer
-# of each grows by 8 MiB and more. Growth that ends (a heap with a garbage collector) is no leak.
-LEAVING, LEFT_BYTES = 500, 16 * KIB
-GROWN_BYTES = 3 * MIB
-GROWTH_TRIES = 3
-SOON = 0.5  # seconds, for clients to be let go
 
 # What a general hint means in a claim, see marker.claim.
 HALF_CLOSE = {
@@ -79,6 +72,7 @@ CLEAN = {
     **dict.fromkeys(("closed-early", "reset-early"), "closed-in-the-iteration"),
 }
 BACK = dict.fromkeys(("silence", "connect-stuck"), "server-stopped-accepting")
+BLOCKED = dict.fromkeys(("silence", "connect-stuck"), "ready-for-nothing")
 
 
 # 03.1 interest
@@ -177,18 +171,7 @@ def _replies_soon(client, rng) -> None:
 # 03.2 the pollfd array and the wait
 
 
-@claim("03.2", points=10, descriptors=IDLE_CLIENTS + 200, hints=MANY)
-def test_03_more_than_a_thousand_connections(server, rng):
-    """1,150 clients are connected at once, and every one is served."""
-    clients = [server.connect() for _ in range(IDLE_CLIENTS)]
-    bodies = [rng.randbytes(20) for _ in clients]
-    for client, body in zip(clients, bodies):
-        client.send_frame(body)
-    for client, body in zip(clients, bodies):
-        client.expect_frame(body)
-
-
-@claim("03.2", points=8, native=True, descriptors=IDLE_CLIENTS + 200)
+@claim("03.2", points=18, native=True, descriptors=IDLE_CLIENTS + 200, hints=MANY)
 def test_03_idle_clients_use_no_cpu(launch, rng):
     """With 1,150 idle clients the server uses no CPU time, not even for rare checks."""
     server = launch_idle(launch)
@@ -222,7 +205,7 @@ def test_03_storm_of_signals(server, rng):
 # 03.3 dispatch
 
 
-@claim("03.3", points=3)
+@claim("03.3", points=5)
 def test_03_reads_only_the_ready(server, rng):
     """A request costs few read and write calls, however many other clients are connected."""
     clients = connect_and_ping(server, rng, OTHERS)
@@ -255,18 +238,26 @@ def _calls(server, client, rng) -> tuple[int, int]:
     return now.inputs - before.inputs, now.outputs - before.outputs
 
 
-@claim("03.3", points=4, hints=dict.fromkeys(("silence", "connect-stuck"), "starved"))
-def test_03_flood_starves_nobody(server, rng):
-    """Clients that never stop sending do not keep the others from being served."""
-    quiet = [server.connect("quiet")]
-    with greedy(server, rng.randbytes(8)):
-        for _ in range(5):
-            quiet.append(server.connect("late"))
-            for client in quiet:
-                ping(client, rng)
+@claim("03.3", points=3, hints=BLOCKED, sees_calls=True)
+def test_03_readiness_that_was_none(server, rng):
+    """A wait that reports input when none is there delays no other client.
+
+    Linux may do that: see the section BUGS of select(2).
+    """
+    if server.shim is None:
+        return
+    quiet, live = server.connect("quiet"), server.connect("live")
+    for client in (quiet, live):
+        ping(client, rng)
+    number = server.shim.connections() - 2
+    for _ in range(5):
+        server.shim.schedule(Plan(Group.WAIT, [PASS, Step(SPURIOUS)], connection=number))
+        for _ in range(3):
+            ping(live, rng)
+    ping(quiet, rng)
 
 
-@claim("03.3", points=5)
+@claim("03.3", points=7)
 def test_03_resets_are_noticed(server, rng):
     """Clients that reset while the server waits to read from or write to them are closed."""
     ping(server.connect(), rng)
@@ -284,32 +275,26 @@ def test_03_resets_are_noticed(server, rng):
     _let_go(server, base, "10 clients have reset their connections")
 
 
-@claim("03.3", points=3)
-def test_03_every_second_client_leaves(server, rng):
-    """When 25 of fifty clients leave at once, those are closed and the others are served."""
-    clients = connect_and_ping(server, rng, 50)
+@claim("03.3", points=7)
+def test_03_many_leave_in_one_iteration(server, rng):
+    """When 25 of fifty clients leave at once, those are closed and the others are served; then
+    those leave together, and are closed though no other event follows."""
+    ping(server.connect(), rng)
     base = server.process.descriptors().total
+    clients = connect_and_ping(server, rng, 50)
     with server.paused():
         for client in clients[::2]:
             client.close()
     for client in clients[1::2]:
         ping(client, rng)
-    _let_go(server, base - 25, "25 of 50 clients have closed their connections")
-
-
-@claim("03.3", points=2)
-def test_03_all_leave_in_one_iteration(server, rng):
-    """Clients that leave together are all closed, though no other event follows."""
-    ping(server.connect(), rng)
-    base = server.process.descriptors().total
-    clients = connect_and_ping(server, rng, 20)
+    _let_go(server, base + 25, "25 of 50 clients have closed their connections")
     with server.paused():
-        for client in clients:
+        for client in clients[1::2]:
             client.close()
-    _let_go(server, base, "20 clients have left together")
+    _let_go(server, base, "the other 25 have left together")
 
 
-@claim("03.3", points=4, hints=CLEAN)
+@claim("03.3", points=6, hints=CLEAN)
 def test_03_leave_and_arrive_in_one_iteration(server, rng):
     """Clients that arrive while others leave are not mistaken for them."""
     bodies = [words(rng, 6) for _ in range(10)]
@@ -329,27 +314,6 @@ def test_03_leave_and_arrive_in_one_iteration(server, rng):
     for client, body in list(zip(old, bodies))[1::2]:
         client.send(length_framing.encode(body)[6:])
         client.expect_frame(body)
-
-
-@claim("03.3", points=3, native=True)
-def test_03_nothing_left_after_500_connections(server, rng):
-    """500 clients that come and go leave no descriptor behind, and no memory."""
-    ping(server.connect(), rng)
-    first = server.process.descriptors().total
-    come_and_go(server, rng, 100, size=LEFT_BYTES)
-    # Everything that a server opens once is open now. It closes these clients soon.
-    wait_until(lambda: server.process.descriptors().total <= first, SOON)
-    base = server.process.descriptors().total
-    for _ in range(GROWTH_TRIES):
-        before = server.process.resident_bytes()
-        come_and_go(server, rng, LEAVING, size=LEFT_BYTES)
-        _let_go(server, base, f"{LEAVING} clients have come and gone")
-        grown = server.process.resident_bytes() - before
-        if grown <= GROWN_BYTES:
-            return
-    before_them = f"as with the {LEAVING * (GROWTH_TRIES - 1):,} before them"
-    text = f"{LEAVING} clients came and went, and the server holds {grown / MIB:.1f} MiB more"
-    raise Failure(f"{text}, {before_them}", hint="memory-grows")
 
 
 def _let_go(server, goal: int, after: str) -> None:

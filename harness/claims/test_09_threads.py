@@ -70,7 +70,7 @@ SPARE = 200  # descriptors
 # What a general hint means in a claim, see marker.claim.
 MUTE = ("silence", "stalled-reply", "replies-missing", "closed-early", "reset-early", "not-taken")
 SHARES = dict.fromkeys((*MUTE, "wrong-fields"), "loop-share")
-SUMS = dict.fromkeys((*MUTE, "wrong-fields", "wrong-counts"), "stats-of-all")
+SUMS = dict.fromkeys((*MUTE, "wrong-fields"), "stats-of-all")
 STOPS = {"not-ended": "thread-not-told", "wrong-exit": "thread-left"}
 ORDER = {"not-ended": "stop-in-order", "wrong-exit": "thread-left"}
 

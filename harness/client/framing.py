@@ -8,7 +8,6 @@ two. No I/O.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
@@ -55,16 +54,6 @@ class Framing:
 
     def _size(self, stream: bytes, at: int) -> int:
         return length_framing.HEADER + length_framing.declared_length(stream, at)
-
-    def sample(self, rng: random.Random, size: int) -> bytes:
-        """A random body, of about `size` bytes."""
-        return rng.randbytes(size)
-
-    def byte(self, frame: bytes, number: int) -> str:
-        """The name of a byte in its frame, counted from 1: "byte 3 of the length"."""
-        if number <= length_framing.HEADER:
-            return f"byte {number} of the length"
-        return f"byte {number - length_framing.HEADER} of the body"
 
     def told_sent(self, body: bytes) -> str:
         """A sent frame, as the object of a sentence."""
@@ -125,17 +114,6 @@ class Lines(Framing):
     def _size(self, stream: bytes, at: int) -> int:
         return stream.index(b"\n", at) + 1 - at
 
-    def sample(self, rng: random.Random, size: int) -> bytes:
-        """Random bytes of all values but 10, with one of the two terminators."""
-        line = rng.randbytes(min(size, MAX_LINE)).replace(b"\n", b"\r")
-        return line + rng.choice((b"\n", b"\r\n"))
-
-    def byte(self, frame: bytes, number: int) -> str:
-        last = {len(frame): "the LF"}
-        if frame.endswith(b"\r\n"):
-            last[len(frame) - 1] = "the CR"
-        return last.get(number, f"byte {number}")
-
 
 class Fixed(Framing):
     """Every body has the same size."""
@@ -153,13 +131,6 @@ class Fixed(Framing):
 
     def _size(self, stream: bytes, at: int) -> int:
         return self.size
-
-    def sample(self, rng: random.Random, size: int) -> bytes:
-        """A random body of the one size."""
-        return rng.randbytes(self.size)
-
-    def byte(self, frame: bytes, number: int) -> str:
-        return f"byte {number}"
 
 
 def _instead(place: str, due: bytes, came: bytes, at: int) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from harness.feedback.failure import NotJudged
-from harness.waiting import procfs, sockets, threads
+from harness.waiting import procfs, sockets
 from harness.waiting.idle import Quiescence
 from harness.waiting.wait import SECONDS, SHORT_SECONDS, Patience, wait_until
 
@@ -109,24 +109,6 @@ def held_bytes(client, owed: int) -> int | None:
     except sockets.Unavailable:
         return None
     return owed - sum(map(sum, found)) if all(found) else None
-
-
-def awaits_input(server, client) -> bool | None:
-    """Whether a thread of the server sleeps until this client sends something. None: the kernel
-    does not tell."""
-    ends = _ends(client)
-    try:
-        end = sockets.end(*reversed(ends)) if ends else None
-    except sockets.Unavailable:
-        return None
-    pid = server.process.pid
-    target = f"socket:[{end.inode}]" if end else ""
-    numbers = {int(fd) for fd, found in procfs.descriptors(pid) if found == target}
-    asleep = threads.sleeping(pid)
-    if not numbers or not asleep:
-        return None
-    wanted = [one.watched.get(fd, "nothing") for one in asleep for fd in numbers]
-    return any("POLLIN" in what or "readable" in what or not what for what in wanted)
 
 
 def sending(client) -> sockets.Sending | None:
@@ -329,25 +311,6 @@ def cpu_share(server, limit: float, seconds: float = 0.5) -> float:
         if shares[-1] <= limit:
             break
     return shares[-1]
-
-
-def seconds_of(server, work: Callable[[], None]) -> float:
-    """Seconds that `work` takes, beside those for which the server, or we, could run and others had
-    the processors."""
-    pids = (server.process.pid, os.getpid())
-    stood, start = [procfs.seconds_in_line(pid) for pid in pids], time.monotonic()
-    work()
-    passed = time.monotonic() - start
-    for pid, before in zip(pids, stood, strict=True):
-        passed -= procfs.longest_in_line(before, procfs.seconds_in_line(pid))
-    return max(passed, 0.0)
-
-
-def cpu_of(server, work: Callable[[], None]) -> float:
-    """CPU seconds that the server spends while `work` is done."""
-    before = server.process.cpu_seconds()
-    work()
-    return server.process.cpu_seconds() - before
 
 
 def steps_of(server, work: Callable[[], None]) -> int:

@@ -1,16 +1,15 @@
 """What a server may cost as its work grows: its steps by ratios, memory by a bound.
 
 Steps are counted, see harness/server/steps, so what other programs do does not change them. Where
-the server cannot be built for that, its CPU time takes their place, with wide bounds.
+the server cannot be built for that, no ratio is asked for, and a server that has nothing to do is
+known by its CPU time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from harness.claims.context.observe import (
-    cpu_of,
     cpu_share,
     eventually,
     steps_in_silence,
@@ -40,14 +39,9 @@ N_LOG_N = 2.25  # n log n is 2.17 from 4,000 to 8,000, and 2.15 after that
 # ends. A buffer that grows by half may copy a little more than twice as much.
 GROWTH_COPIED = 2.25
 
-# The same where CPU time is measured: other programs change it.
-CPU_BURST_RATIO = 1.5
-CPU_BATCHES = 200
-CPU_GROWTH = 2.5
-CPU_DOUBLINGS = 2  # in a row: a few writes for each wake-up, or many, is a factor of three, once
+# Of the CPU time of a module, where its steps are not counted: other programs change it.
 GROWTH_TRIES = 5
-HOPELESS_TRIES = 3  # then one that is far above gets no more: quadratic is 4
-HOPELESS = 3.5
+HOPELESS_TRIES = 3  # then one that is far above gets no more
 ALIKE = 2  # times: the same work, on a machine with others on it
 TOO_CHEAP = 0.010  # CPU seconds: below this the clock says nothing about growth
 
@@ -74,22 +68,12 @@ STEADY_BYTES = 192 * MIB  # through its connection: a buffer that only grows mee
 STEADY_LIMIT = 24 * MIB  # of memory: a block of twice the mark, one that it moves to, input, spare
 
 
-@dataclass(frozen=True)
-class Amount:
-    """How much work to do, where steps are counted, and where CPU time is measured."""
-
-    steps: int
-    cpu: int
-
-    def of(self, server) -> int:
-        return self.cpu if server.process.steps() is None else self.steps
-
-
 def burst_is_cheap(server, client: Client, bodies: Sequence[bytes], hint: str) -> None:
-    """A frame costs no more among all of these, in flight together, than among a few."""
-    batch = bodies[:BATCH]
+    """A frame takes no more steps among all of these, in flight together, than among a few. Says
+    nothing of a server whose steps are not counted."""
     if server.process.steps() is None:
-        return _burst_takes_little_cpu(server, client, bodies, hint)
+        return
+    batch = bodies[:BATCH]
     burst(client, batch)
 
     def in_batches() -> None:
@@ -106,39 +90,15 @@ def burst_is_cheap(server, client: Client, bodies: Sequence[bytes], hint: str) -
         )
 
 
-def _burst_takes_little_cpu(server, client: Client, bodies: Sequence[bytes], hint: str) -> None:
-    batch = bodies[:BATCH]
-
-    def in_batches() -> None:
-        for _ in range(CPU_BATCHES):
-            burst(client, batch)
-
-    # Noise only adds cost, so the minimum of several measurements is taken.
-    small = min(cpu_of(server, in_batches) for _ in range(GROWTH_TRIES)) / (BATCH * CPU_BATCHES)
-    for number in range(GROWTH_TRIES):
-        large = cpu_of(server, lambda: burst_that_waits(server, client, bodies))
-        large /= len(bodies)
-        if large <= CPU_BURST_RATIO * small:
-            return
-        if number + 1 >= HOPELESS_TRIES and large > HOPELESS * small:
-            break
-    raise Failure(
-        f"a {client.framing.noun} costs {1e6 * large:.2f} µs of CPU among {len(bodies):,}, "
-        f"and {1e6 * small:.2f} µs when sent {BATCH} at a time",
-        hint=hint,
-    )
-
-
 def linear(
-    server, work: Callable[[int], None], amount: Amount, what: str, limit: float = GROWTH
+    server, work: Callable[[int], None], size: int, what: str, limit: float = GROWTH
 ) -> None:
     """Checks that twice the work costs about twice as much. `work` does some of it, as much as it
-    is given; `what` names that: "{:,} frames". `limit`: see grows()."""
-    size = amount.of(server)
-    work(size)
-    if server.process.steps() is None:
-        return _cpu_is_linear(server, work, size, what)
-    grows(lambda some: steps_of(server, lambda: work(some)), size, what, limit, "quadratic")
+    is given, at first `size`; `what` names that: "{:,} frames". `limit`: see grows(). Says nothing
+    of a server whose steps are not counted."""
+    if server.process.steps() is not None:
+        work(size)
+        grows(lambda some: steps_of(server, lambda: work(some)), size, what, limit, "quadratic")
 
 
 def grows(steps: Callable[[int], float], size: int, what: str, limit: float, hint: str) -> None:
@@ -157,40 +117,6 @@ def grows(steps: Callable[[int], float], size: int, what: str, limit: float, hin
 def _large(number: float) -> str:
     """The number, in millions if there are several."""
     return f"{number / 1e6:.1f} million" if number >= 1e6 else f"{number:,.0f}"
-
-
-def _cpu_is_linear(server, work: Callable[[int], None], size: int, what: str) -> None:
-    for _ in range(CPU_DOUBLINGS):
-        one, two = _cpu_of_both(server, work, size)
-        if not _grew(one, two):
-            return
-        size *= 2
-    text = f"{what.format(size // 2)} cost {one:.2f} s of CPU, and {what.format(size)} {two:.2f} s"
-    raise Failure(f"{text}: {two / one:.1f} times as much", hint="quadratic")
-
-
-def _grew(one: float, two: float) -> bool:
-    return two > CPU_GROWTH * max(one, TOO_CHEAP)
-
-
-def _cpu_of_both(server, work: Callable[[int], None], size: int) -> tuple[float, float]:
-    """CPU seconds of the work and of twice the work, measured until one pair looks linear."""
-    halves, wholes = [], []
-    for _ in range(GROWTH_TRIES):
-        halves.append(cpu_of(server, lambda: work(size)))
-        wholes.append(cpu_of(server, lambda: work(2 * size)))
-        # Noise only adds cost: it may spoil a pair, or one of the minimums. But a cost far above
-        # the first one may have grown with all the work done before.
-        pairs = [(min(halves), min(wholes))]
-        if halves[-1] <= ALIKE * max(min(halves), TOO_CHEAP):
-            pairs.insert(0, (halves[-1], wholes[-1]))
-        for one, two in pairs:
-            if not _grew(one, two):
-                return one, two
-        # One pair may be bad by chance; the pair of the minimum is not.
-        if len(wholes) >= HOPELESS_TRIES and two > HOPELESS * max(one, TOO_CHEAP):
-            break
-    return one, two
 
 
 def bounded(server, base: int, limit: int, when: str, than: str = "at its start") -> None:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, product
 
-from harness.claims.context.observe import awaits_input, bytes_within, until_asleep, until_read
+from harness.claims.context.observe import bytes_within, until_asleep, until_read
 from harness.claims.scenarios.exchanges import connect_narrow, ping
 from harness.client import length_framing
 from harness.client.expected_replies import Replies
@@ -28,10 +28,6 @@ ACTIONS = 4  # at most, before the last ones
 KEPT_BYTES = (500 * KIB, MIB, None)
 QUIET = 0.05  # seconds, after which nothing more is taken; a claim does not depend on it
 
-ENOUGH_BYTES = 8 * MIB  # of frames: more than a server reads while its client reads nothing
-FEW_BYTES = 40 * KIB  # of frames that are sent at once: less than most servers read at once
-FULL_TRIES = 3  # in one of them the last frame that is read might be the last that fits
-
 # Whether the kernel holds much of what the server sends, how much the server keeps, and whether the
 # client only takes from then on.
 KINDS = tuple(product((False, True), KEPT_BYTES, (False, True)))
@@ -47,23 +43,6 @@ def any_order(server, rng: random.Random, kinds: Sequence[tuple] = KINDS) -> Non
         talk.fill(kept)
         talk.act(only_takes)
         talk.expect_all()
-
-
-def expect_all_that_was_read(server, request: bytes, reply: bytes) -> None:
-    """A client sends a little at a time until the server awaits no more, as its output is full: it
-    has read all, and no event comes for frames that wait in it. Request and reply are without the
-    header of their frame. Says nothing where the kernel does not tell what a server awaits."""
-    few = FEW_BYTES // len(length_framing.encode(request))
-    for _ in range(FULL_TRIES):
-        client, count, awaits = connect_narrow(server), 0, True
-        while awaits and count * len(request) < ENOUGH_BYTES:
-            client.send_frames([request] * few)
-            count += few
-            if not until_read(client):
-                break
-            until_asleep(server)
-            awaits = awaits_input(server, client)
-        client.expect_frames([reply] * count)
 
 
 class _Talk:

@@ -5,34 +5,25 @@ from __future__ import annotations
 import random
 import shlex
 import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from harness.claims.context.observe import (
-    bytes_within,
-    eventually,
-    kernel_tells,
-    until_asleep,
-    until_read,
-)
+from harness.claims.context.observe import bytes_within, kernel_tells, until_asleep, until_read
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.feedback.failure import Failure, NotJudged
-from harness.feedback.printable import printable
 from harness.server.process import ServerProcess
 from harness.server.process_tree import ExitStatus
 from harness.submission.sizes import KIB, MIB
 from harness.waiting.idle import Quiescence
 from harness.waiting.wait import SECONDS, Deadline, Patience
 
-LISTENING = b"listening on "  # begins the one line on stdout
 LETTERS = bytes(ord("a") + value % 26 for value in range(256))  # a letter for each random byte
 SMALL_WINDOW = 16 * KIB  # bytes of receive buffer: of a client that takes little at a time
 # Bytes that a server may send to it in one: so the kernel holds some 300 KB of what it sends, and
 # not up to 4 MB, and what is owed beyond that is owed by the server itself.
 SHORT_SEGMENT = 1000
-LAST_BYTES = 100  # of a large frame, which come with the frames after it
 LONG_REPLY = 2 * MIB  # of a reply to such a client: several times what the kernel holds
 BODY_BYTES = 4 * KIB
 TABLE = 20  # clients at a time
@@ -72,25 +63,9 @@ def connect_and_ping(server, rng: random.Random, count: int, name: str | None = 
     return clients
 
 
-def largest_frame(rng: random.Random) -> bytes:
-    """A frame with a body of the maximum size, in one piece of memory: each copy costs much."""
-    size = length_framing.MAX_FRAME
-    return b"".join([length_framing.header(size), *[rng.randbytes(MIB)] * (size // MIB)])
-
-
 def connect_narrow(server, name: str | None = None) -> Client:
     """Connects a client that takes little at a time, and for which the kernel holds little."""
     return server.connect(name, rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
-
-
-def send_large_with_others(server, client: Client, bodies: Sequence[bytes]) -> None:
-    """Sends a large frame and small ones. The server finds these together with the last bytes of
-    the large one: it has had all before them, and is paused meanwhile."""
-    large, *others = map(client.framing.encode, bodies)
-    client.send(large[:-LAST_BYTES])
-    until_read(client)
-    with server.paused():
-        client.send(b"".join([large[-LAST_BYTES:], *others]))
 
 
 def burst(client: Client, bodies: Sequence[bytes]) -> None:
@@ -271,27 +246,6 @@ def expect_failed_start(
             f"due is status {status} and a line with '{words}'",
             hint=hint,
         )
-
-
-def expect_told_on_stderr(server, client: Client, exchange: Callable[[], None]) -> None:
-    """A server with -v says something on stderr in each exchange() of a frame, and nothing more on
-    stdout. Then it is stopped."""
-    exchange()
-    process = server.process
-    for _ in range(5):
-        before = process.stderr.total
-        exchange()
-        if not eventually(server, lambda: process.stderr.total > before):
-            text = f"with -v it logged nothing about a {client.framing.noun} on stderr"
-            raise Failure(text, hint="not-verbose")
-    client.close()
-    process.stop_gently(server.patience)  # what is in a buffer of stdout comes out now
-    process.settle()
-    others = [line for line in process.stdout.head.splitlines() if not line.startswith(LISTENING)]
-    if others:
-        said = printable(others[0][:60])
-        text = f"besides the line with its address, it printed on stdout: {said}"
-        raise Failure(text, hint="stdout-is-taken")
 
 
 def owe_bytes(client: Client, rng, goal: int, certain: bool = False) -> list[bytes]:

@@ -9,15 +9,13 @@ import random
 
 from harness.claims.context.observe import unread_bytes, until_asleep, until_read
 from harness.claims.scenarios.exchanges import echo, words
-from harness.claims.scenarios.sent_at_once import HELD_BACK, leaves_at_once
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.feedback.conversation import counted
-from harness.feedback.failure import Failure, NotJudged
+from harness.feedback.failure import Failure
 from harness.waiting.wait import wait_until
 
 SIZES = (5, 5_000, 70_000)  # bytes; between them the buffers that one gives a fixed size
-MORE_BYTES = 4096  # the body of a frame that follows one which the server does not read
 PROBE_SECONDS = 0.5  # for an answer that only names a cause
 ENDS_SECONDS = 0.5  # for a server that has closed its sockets to be gone
 
@@ -34,7 +32,6 @@ def try_out(server, rng: random.Random, at_once: bool) -> None:
         _try("after one client has left, the other is no longer served", server, second, rng)
     else:
         first.close()
-    _expect_not_held_back(server, words(rng, SIZES[0]))
     text = "after the first client has left, another one is not served"
     try:
         last = server.connect()
@@ -108,32 +105,16 @@ def _later(failure: Failure, passed: int, size: int) -> Failure:
     return _also(failure, what, "short-frames-only")
 
 
-def _expect_not_held_back(server, body: bytes) -> None:
-    """A corked socket makes each reply 200 ms late, and a grade takes minutes."""
-    try:
-        leaves_at_once(lambda: (server, server.connect()), body)
-    except NotJudged:  # a claim of its own says so
-        pass
-    except Failure as failure:
-        if failure.hint == HELD_BACK:
-            raise
-
-
 def _cause(server, client: Client, body: bytes, failure: Failure) -> Failure:
     """Why the very first frame did not come back; the failure itself if that cannot be told."""
     if not server.process.alive():
         return failure
     received = failure.received or b""
     unread = not received and unread_bytes(client)
-    if unread and _answer_to_more(client, length_framing.encode(body)):
-        text = "the last bytes of a frame were read only when more had come"
-        return Failure(text, hint="low-water")
     client.close()  # some serve one client at a time
     swapped = len(body).to_bytes(length_framing.HEADER, "big")
     if received.startswith(swapped):
         return Failure("the reply's length has its highest byte first", hint="byte-order")
-    if received and received == _answer(server, length_framing.encode(body[::-1])):
-        return Failure("two different frames got the same reply", hint="same-reply")
     if received.startswith(body):
         return Failure("the body came back without its length in front", hint="no-header")
     if unread:
@@ -142,12 +123,6 @@ def _cause(server, client: Client, body: bytes, failure: Failure) -> Failure:
         text = "frames are answered only if their length has the highest byte first"
         return Failure(text, hint="byte-order")
     return failure
-
-
-def _answer_to_more(client: Client, frame: bytes) -> bool:
-    """Whether the reply that is due comes when another frame follows."""
-    client.offer(length_framing.encode(bytes(MORE_BYTES)))
-    return client.at_hand(len(frame), PROBE_SECONDS) == frame
 
 
 def _answer(server, data: bytes) -> bytes:

@@ -2,20 +2,19 @@
 
 What has to hold at every point: no crash; the client whose call it was gets a correct beginning of
 its replies, or all of them where the fault is none of the connection's; everybody else gets all;
-the next client is served; and the server ends as it should.
+and the next client is served.
 """
 
 from __future__ import annotations
 
 import errno
 import random
-import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
 from harness.claims.context.observe import until_asleep
-from harness.claims.scenarios.exchanges import SMALL_WINDOW, expect_stop
+from harness.claims.scenarios.exchanges import SMALL_WINDOW
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.feedback.failure import Failure
@@ -32,8 +31,6 @@ FATAL = {errno.ECONNRESET, errno.EPIPE, errno.ENOMEM}
 
 # How a client may see that it was dropped.
 DROPPED = {"closed-early", "closed-in-reply", "reset-early", "replies-missing", "connect-refused"}
-
-STUCK = "stuck-after-pause"
 
 # What to think of first. The faults of writing and reading have their hints in common with others.
 HINTS = {
@@ -106,20 +103,11 @@ class Participant:
     def __init__(self, client: Client) -> None:
         self.client = client
         self.owed = b""
-        self.ends: list[int] = []  # of the replies, as places in all that is owed
-        self.taken = 0  # bytes
         self.dropped: Failure | None = None
 
-    @property
-    def stuck(self) -> bool:
-        """Whether the server stopped between two replies, with more of them owed."""
-        return bool(self.owed) and self.taken in self.ends
-
-    def send(self, frames: bytes, owed: bytes | None = None) -> None:
-        """Sends frames. `owed`: what comes back for them, if it is not the same."""
-        more = frames if owed is None else owed
-        self.ends += [len(self.owed) + self.taken + end for end in length_framing.ends(more)]
-        self.owed += more
+    def send(self, frames: bytes) -> None:
+        """Sends frames, which are to come back."""
+        self.owed += frames
         self._try(lambda: self.client.send(frames))
 
     def take(self) -> None:
@@ -130,7 +118,6 @@ class Participant:
     def _take_some(self) -> None:
         came = self.client.read_some(min(MOST, len(self.owed)))
         due, self.owed = self.owed[: len(came)], self.owed[len(came) :]
-        self.taken += len(came)
         if came != due:
             raise Failure(
                 "the reply is not what was sent", hint="wrong-body", expected=due, received=came
@@ -153,105 +140,63 @@ class Participant:
 
 
 class ThreeClients:
-    """The fixed scenario: three clients, with their frames."""
+    """The scenario: three clients connect and send, and one after the other gets its replies and
+    leaves. So a server that serves one at a time can do it, too."""
 
     def __init__(self, rng: random.Random) -> None:
         self.small = [length_framing.encode(rng.randbytes(size)) for size in (10, 300)]
         self.several = b"".join(length_framing.encode(rng.randbytes(size)) for size in (0, 5, 2000))
         self.large = length_framing.encode(rng.randbytes(100_000))
 
-    def together(self, server, clients: list[Participant]) -> None:
-        """Exchanges frames with all three clients at once. `clients`: each is added as it
-        connects."""
-        for name, rcvbuf in (("A", None), ("B", None), ("C", SMALL_WINDOW)):
+    def play(self, server) -> list[Participant]:
+        """Returns the clients, of which some may have been dropped."""
+        clients = []
+        for name, sent, rcvbuf in (
+            ("A", self.small[0], None),
+            ("B", self.several, None),
+            ("C", self.large, SMALL_WINDOW),
+        ):
             clients.append(Participant(server.connect(name, rcvbuf=rcvbuf)))
-        one, other, third = clients
-        one.send(self.small[0])
-        third.send(self.large)
-        other.send(self.several)
-        one.take()
-        one.send(self.small[1][:6], owed=b"")
-        other.take()
-        one.send(self.small[1][6:], owed=self.small[1])
+            clients[-1].send(sent)
+        clients[0].take()
+        clients[0].send(self.small[1])
         for client in clients:
             client.take()
-        for client in clients:
             client.leave()
-
-    def in_turn(self, server, clients: list[Participant]) -> None:
-        """Exchanges frames with one client after the other, for a server that can do no more."""
-        for name, frames in zip("ABC", (self.small, [self.several], [self.large])):
-            client = Participant(server.connect(name))
-            clients.append(client)
-            for frame in frames:
-                client.send(frame)
-                client.take()
-            client.leave()
+        return clients
 
 
-Scenario = Callable[[object, list[Participant]], None]
-
-
-def single_faults(
-    launch: Callable, scenario: Scenario, allocations: bool, alone: bool = False
-) -> int:
+def single_faults(launch: Callable, rng: random.Random, allocations: bool) -> int:
     """Plays the scenario once for every point. Returns how many there were.
 
-    allocations: the faults of these too. alone: every point on a server of its own, and not one
-    call left out; else a server takes all the points of one kind of call. Without the library in
-    the server there are none.
+    allocations: the faults of these too. One server takes all the points of one kind of call.
+    Without the library in the server there are none.
     """
-    points = 0
-    stops = _stops_undisturbed(launch, allocations)
-    _play_undisturbed(launch, scenario, allocations)
+    points, three = 0, ThreeClients(rng)
     for group, faults in groupby(FAULTS, lambda fault: fault.group):
         if group == Group.ALLOCATION and not allocations:
             continue
-        server = None
+        server = _started(launch, allocations)
+        if server.shim is None:
+            return 0
+        if not points:
+            _play_undisturbed(server, three)
         for fault in faults:
-            for number in _numbers(alone):
-                server = server or _started(launch, allocations)
-                if server.shim is None:
-                    return 0
-                if not _play(server, fault, number, scenario):
+            for number in _numbers():
+                if not _play(server, fault, number, three):
                     break
                 points += 1
-                if alone:
-                    _ends(server, stops)
-                    server = None
-        if server:
-            _ends(server, stops)
+        server.process.destroy()
     return points
 
 
-def _stops_undisturbed(launch: Callable, allocations: bool) -> bool:
-    """Whether the server ends as it should when nothing has failed. If not, it is not asked to:
-    that is for other claims to say."""
-    server = launch(allocations=allocations)
-    try:
-        expect_stop(server, signal.SIGTERM)
-    except Failure:
-        server.conversation.note("the grader", "stops here: this test is about failing calls")
-        return False
-    finally:
-        server.process.destroy()
-    return True
-
-
-def _play_undisturbed(launch: Callable, scenario: Scenario, allocations: bool) -> None:
+def _play_undisturbed(server, three: ThreeClients) -> None:
     """The scenario without a fault: what goes wrong there is no matter of calls that fail."""
-    server = launch(allocations=allocations)
-    if server.shim is None:
-        return
-    server.conversation.restart()
-    clients: list[Participant] = []
     try:
-        scenario(server, clients)
-        _all_are_served(server, clients)
+        _all_are_served(server, three.play(server))
     except Failure as failure:
         failure.message = f"although no call fails: {failure.message}"
         raise
-    server.process.destroy()
 
 
 def _started(launch: Callable, allocations: bool):
@@ -262,23 +207,22 @@ def _started(launch: Callable, allocations: bool):
     return server
 
 
-def _numbers(every: bool) -> Iterator[int]:
+def _numbers() -> Iterator[int]:
     """The numbers of the calls that are to fail, from 0."""
     number = 0
     while number < LAST:
         yield number
-        number += 1 if every or number < EVERY else int(number * (GROWTH - 1))
+        number += 1 if number < EVERY else int(number * (GROWTH - 1))
 
 
-def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
+def _play(server, fault: Fault, number: int, three: ThreeClients) -> bool:
     """The scenario, with the fault at this call. False: the server makes no such call."""
     which = f"the {_ordinal(number + 1)} {NAMES[fault.group]} {fault}"
     server.conversation.restart()
     server.conversation.note("the grader", f"makes sure that {which}")
     server.shim.schedule(Plan(fault.group, [fault.step], skip=number))
-    clients: list[Participant] = []
     try:
-        scenario(server, clients)
+        clients = three.play(server)
         if number == 0 and fault.group in (Group.INPUT, Group.OUTPUT):
             server.shim.require_calls()
         fired, hit = server.shim.fired(), server.shim.hit()
@@ -288,16 +232,9 @@ def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
         _all_are_served(server, clients)
     except Failure as failure:
         failure.message = f"when {which}: {failure.message}"
-        failure.hint = _meaning(fault, failure.hint, clients)
+        failure.hint = fault.hint
         raise
     return bool(fired)
-
-
-def _meaning(fault: Fault, hint: str, clients: list[Participant]) -> str:
-    """A server that survives a pause in sending but loses the frames after it has its own hint."""
-    paused = fault.group == Group.OUTPUT and fault.step.error == errno.EAGAIN
-    stuck = hint == "silence" and any(client.stuck for client in clients)
-    return STUCK if paused and stuck else fault.hint
 
 
 def _others(clients: list[Participant], hit: int) -> list[Participant]:
@@ -321,13 +258,6 @@ def _all_are_served(server, clients: list[Participant]) -> None:
     client.expect_frame(b"next")
     client.half_close()
     client.expect_eof()
-
-
-def _ends(server, stops: bool) -> None:
-    """Ends the server: if `stops`, SIGTERM has to end it first. No process of it is left."""
-    if stops:
-        expect_stop(server, signal.SIGTERM)
-    server.process.destroy()
 
 
 def _ordinal(number: int) -> str:

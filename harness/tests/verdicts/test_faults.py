@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.claims.context.stage import Run, Stage
-from harness.claims.scenarios.single_faults import FAULTS, ThreeClients, single_faults
+from harness.claims.scenarios.single_faults import FAULTS, single_faults
 from harness.feedback.failure import Failure
 from harness.server import build
 from harness.server.preload import shim_library
@@ -47,13 +47,11 @@ def stage(tmp_path):
 def test_each_kind_of_fault_happens(stage, fault, monkeypatch):
     """Otherwise the claim passes every server."""
     monkeypatch.setattr("harness.claims.scenarios.single_faults.FAULTS", (fault,))
-    three = ThreeClients(random.Random(1)).together
-    assert single_faults(stage().launch, three, allocations=True)
+    assert single_faults(stage().launch, random.Random(1), allocations=True)
 
 
 def test_what_goes_wrong_without_a_fault_is_told_so(stage):
     """A third client is never accepted."""
     with pytest.raises(Failure) as caught:
-        three = ThreeClients(random.Random(1)).together
-        single_faults(stage(ACCEPTS, ACCEPTS_FEW).launch, three, allocations=False)
+        single_faults(stage(ACCEPTS, ACCEPTS_FEW).launch, random.Random(1), allocations=False)
     assert caught.value.message.startswith("although no call fails: ")

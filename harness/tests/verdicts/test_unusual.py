@@ -42,7 +42,7 @@ GRADED = {
 }
 DRAWN = 2
 # Not drawn: they take millions of calls from a server that moves few bytes in each.
-LONG = ("largest", "slow_reader", "write_interrupted", "single_faults", "middle_of_a_reply")
+LONG = ("largest", "write_interrupted", "single_faults", "long_stream")
 INTERPRETERS = {".c": [], ".py": [sys.executable]}
 
 
