@@ -78,7 +78,6 @@ has nc || need "nc: a client in the terminal" netcat-openbsd netcat openbsd-netc
 has_redis server && has_redis cli && has_redis benchmark || need "speaks to 12" \
     "redis-server redis-tools" valkey valkey
 imports redis || need "speaks to 12" python3-redis python3-redis python-redis
-includes hiredis/hiredis.h || need "speaks to 12" libhiredis-dev hiredis-devel hiredis
 compiles clang || need "make lint, make test" clang clang clang
 compiles clang -fsanitize=thread || need "sanitizers of clang" $runtime compiler-rt compiler-rt
 has clang-format || need "make format, make lint" clang-format clang-tools-extra clang

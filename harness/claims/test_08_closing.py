@@ -6,6 +6,8 @@ from harness.claims.context.observe import in_flight, until_asleep
 from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, owe_bytes, ping, words
 from harness.claims.scenarios.timed import LATE_MS, MOMENT_MS, in_time, pass_until, soon
+from harness.claims.scenarios.waiting import every_end
+from harness.claims.scenarios.waiting_states import FLOW_STATES
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
@@ -238,3 +240,10 @@ def test_08_takes_some_and_then_nothing(launch, rng):
     began = server.clock.now_ms
     _until_nearly_over(server, began, base + 1, who)
     _until_over(server, began, base, f"{who} before", 2 * LINGER_MS)
+
+
+@claim("08.8", points=3, chapters="08", cli=True, native=True, refusals=True)
+def test_08_every_state_and_each_end(launch, rng):
+    """Over quota or lingering, with each backend: a client that closes, resets, half-
+    closes or does nothing is forgotten or served."""
+    every_end(launch, rng, FLOW_STATES)

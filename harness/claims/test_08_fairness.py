@@ -1,52 +1,60 @@
-"""Chapter 08, an iteration of the loop: no client keeps it for long, and none is forgotten."""
+"""Chapter 08, an iteration of the loop: no client keeps it for long, and none is forgotten. The
+output of a client that does not read stays between two marks."""
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.claims.context.observe import (
     SENDS,
     WAITS,
-    arrived_bytes,
-    eventually,
+    bytes_within,
+    held_bytes,
     made_since,
-    most_accepted_in_an_iteration,
+    unread_bytes,
     until_asleep,
 )
-from harness.claims.marker import MUTE, claim
-from harness.claims.scenarios.exchanges import ask, burst_that_waits, ping, words
-from harness.claims.scenarios.greedy import greedy
+from harness.claims.marker import GONE, MUTE, claim
+from harness.claims.scenarios.cost import EXACT, HELD_BYTES, STEADY_MARKS, steady_reader
+from harness.claims.scenarios.exchanges import (
+    ask,
+    burst,
+    burst_that_waits,
+    connect_narrow,
+    ping,
+    words,
+)
 from harness.claims.scenarios.many_clients import connected
 from harness.client import length_framing
 from harness.client.client import Client
-from harness.client.messages import ECHO, MESSAGES, OK, SUM, i64, reply, request, string, sum_of
+from harness.client.expected_replies import Replies
+from harness.client.framing import Fixed
+from harness.client.messages import (
+    ECHO,
+    MALFORMED,
+    MESSAGES,
+    NONE,
+    OK,
+    SUM,
+    i64,
+    reply,
+    request,
+    string,
+    sum_of,
+)
 from harness.feedback.conversation import counted
 from harness.feedback.failure import Failure
-from harness.submission.sizes import MIB
-from harness.waiting.sockets import first_stamp, taken_before, want_stamps
-from harness.waiting.wait import wait_until
+from harness.submission.sizes import KIB, MB, MIB
 
 if TYPE_CHECKING:
     from harness.claims.context.stage import Server
-    from harness.client.stream import Stream
     from harness.waiting.shared import Entry
 
 BACKENDS = ("select", "poll", "epoll")
 
 GREEDY_CLIENTS = 40
-STAMPED_SECONDS = 2.0  # until the kernel stamps what comes
-
-# A client beside those that are over their quota, where time is real. It is held if each of its
-# waits takes as long: then they end with the intervals.
-ASKED_AGAIN, HELD_SECONDS = 5, 1.0
-
-# Clients in the backlog at the same time; the protocol promises that as many fit.
-WAITING = 200
-ACCEPTED_AT_MOST = 64
 
 # The budget of an iteration is 256 KiB, and a message takes 1 KiB of it.
 MESSAGES_SENT, MESSAGES_A_BUDGET = 10_000, 256
@@ -58,58 +66,57 @@ GREEDY_LOT = 4096  # of them, from each greedy client; their replies fit into th
 IN_AN_ITERATION = 2 * MESSAGES_A_BUDGET  # to one client: its turn, and what was left of the last
 BEFORE_POLITE = 4 * MESSAGES_A_BUDGET  # to one client: a server may take a few events at a time
 POLITE = request(ECHO, 1, string(b"polite")), reply(ECHO, 1, OK, string(b"polite"))
-QUOTA = 1000
-ASKED = 50  # times, while the others wait for their next interval
+
+HIGH, LOW = 16 * MIB, 8 * MIB  # so far apart that what the kernel takes at once does not matter
+INPUT = MIB  # that a server may have read beyond the mark, or hold as frames that have to wait
+SENT_AT_ONCE = 4 * MIB  # by a server, when the kernel takes something again: tcp_wmem in tcp(7)
+STEP = 256 * KIB  # taken by the client between two looks
+OFFERED = 64 * MIB
+FEW = 32  # frames of 500 bytes: less than a server reads at once
+
+SMALL_HIGH = 64 * KIB
+
+# The 256 messages of a budget are a small part of a read of 256 KiB.
+SHORTEST_ANSWER = reply(NONE, NONE, MALFORMED)
+SHORT_MESSAGES = 4 * MIB
 
 # What a general hint means in a claim, see marker.claim.
 LONG = dict.fromkeys(("silence", "connect-stuck"), "iteration-too-long")
-HELD = dict.fromkeys(("silence", "iteration-too-long"), "quota-held")
+WATER = dict.fromkeys((*MUTE, "memory-grows"), "water-marks")
+# A server that has stopped at a mark, at its budget or at a full socket has to go on.
+STALLS = {**dict.fromkeys((*MUTE, *GONE), "one-turn"), "memory-grows": "water-marks"}
 
 
 # 08.1 budget
 
 
-@claim("08.1", points=5, cli=True, native=True, hints=LONG)
+@claim("08.1", points=7, cli=True, native=True, hints=LONG, sees_calls=True)
 def test_08_fire_hoses_do_not_keep_the_loop(launch):
     """Beside 40 greedy clients a polite one is answered soon: each has one budget an iteration."""
-    pressed = launch(framing=MESSAGES)
-    polite = pressed.connect("polite")
+    server = launch(framing=MESSAGES)
+    polite = server.connect("polite")
     ask(polite, *POLITE)
-    until_asleep(pressed)
-    sends = [one for one in _record_after(pressed, 0) if one.function in SENDS]
-    if pressed.shim is None:
+    until_asleep(server)
+    if server.shim is None:
         return
-    if not sends:  # they are operations of io_uring
-        return _few_come_before(launch(("--threads", "1"), framing=MESSAGES))
-    record = _all_at_once(pressed, polite)
+    own = [one.connection for one in _record_after(server, 0) if one.function in SENDS]
+    record = _all_at_once(server, polite)
     text = "messages of one client were answered"
     most = _most_in_an_iteration(record)
     if most > IN_AN_ITERATION:
         text = f"in one iteration of the loop {most:,} {text}"
         text += f"; the budget of one is enough for {MESSAGES_A_BUDGET}"
         raise Failure(text, hint="iteration-too-long")
-    _check_before_polite(_most_before(record, sends[-1].connection))
-
-
-def _check_before_polite(most: int) -> None:
+    most = _most_before(record, own[-1])
     if most > BEFORE_POLITE:
-        text = f"{most:,} messages of one client were answered before the first one of a polite "
-        raise Failure(f"{text}client", hint="iteration-too-long")
+        text = f"{most:,} {text} before the first one of a polite client"
+        raise Failure(text, hint="iteration-too-long")
 
 
 def _all_at_once(server: Server, polite: Client) -> list[Entry]:
-    """Returns the calls of the server after _sent_at_once(), up to its next sleep."""
+    """Greedy clients have sent, and the polite one after them, when the server looks. Returns its
+    calls up to its next sleep."""
     last = server.shim.recorded()
-    with _sent_at_once(server, polite):
-        polite.expect_frame(POLITE[1])
-        until_asleep(server)
-        return _record_after(server, last)
-
-
-@contextmanager
-def _sent_at_once(server: Server, polite: Client) -> Iterator[list[Stream]]:
-    """Greedy clients have sent, and the polite one after them, when the server looks. Returns the
-    greedy ones."""
     data = length_framing.encode(SHORTEST) * GREEDY_LOT
     with connected(server, GREEDY_CLIENTS) as streams:
         what = f"{GREEDY_LOT:,} empty frames each, all at once"
@@ -120,38 +127,13 @@ def _sent_at_once(server: Server, polite: Client) -> Iterator[list[Stream]]:
             for stream in streams:
                 stream.send_all(data)
             polite.send_frame(POLITE[0])
-        yield streams
-
-
-def _few_come_before(server: Server) -> None:
-    """Like _most_before(), where nobody sees what the server sends: what the kernel has delivered
-    to each greedy client is compared with the first reply to the polite one. The loop is one, as
-    another thread may go on while that of the polite client waits for a processor."""
-    polite = server.connect("polite")
-    want_stamps(polite)
-    if not wait_until(lambda: _stamp_of_reply(server, polite), STAMPED_SECONDS):
-        return  # this kernel does not stamp TCP
-    with _sent_at_once(server, polite) as streams:
-        for stream in streams:
-            want_stamps(stream.socket)
-        first = _stamp_of_reply(server, polite, asked=True)
-        with server.paused():  # or what it sends now is joined with what came before
-            came = [taken_before(stream.socket, first) for stream in streams]
-    _check_before_polite(max(came) // SHORTEST_REPLY)
-
-
-def _stamp_of_reply(server: Server, polite: Client, asked: bool = False) -> int | None:
-    """The stamp of the next reply, which the client takes."""
-    if not asked:
-        polite.send_frame(POLITE[0])
-    eventually(server, lambda: arrived_bytes(polite))
-    stamp = first_stamp(polite)
-    polite.expect_frame(POLITE[1])
-    return stamp
+        polite.expect_frame(POLITE[1])
+        until_asleep(server)
+        return _record_after(server, last)
 
 
 def _record_after(server: Server, last: int) -> list[Entry]:
-    return server.shim.record_after(last)[0] if server.shim else []
+    return server.shim.record_after(last)[0]
 
 
 def _most_in_an_iteration(record: Sequence[Entry]) -> int:
@@ -179,7 +161,7 @@ def _most_before(record: Sequence[Entry], polite: int) -> int:
     return max(answered.values(), default=0) // SHORTEST_REPLY
 
 
-@claim("08.1", points=3, cli=True, sees_calls=True, hints=dict.fromkeys(MUTE, "budget-used-up"))
+@claim("08.1", points=5, cli=True, sees_calls=True, hints=dict.fromkeys(MUTE, "budget-used-up"))
 def test_08_nothing_stalls_after_the_budget(launch, rng):
     """Work that is left after one iteration is done in the next ones, though nothing arrives."""
     bodies = [words(rng, 8)] * 100_000
@@ -211,68 +193,102 @@ def _ask_much(server) -> None:
         raise Failure(text, hint="iteration-too-long")
 
 
-# 08.3 quota
+# 08.2 water
 
 
-@claim("08.3", points=2, cli=True, native=True, hints=HELD)
-def test_08_over_quota_delays_nobody_else(launch):
-    """While 40 greedy clients wait for their next interval, others are served as if alone."""
-    held = launch(("--quota", f"{QUOTA}/2000"), framing=MESSAGES, clock=True)
-    with connected(held, GREEDY_CLIENTS) as streams:
-        what = f"send {GREEDY_LOT:,} empty frames each"
-        held.conversation.note("greedy", f"{GREEDY_CLIENTS} clients {what}")
-        for stream in streams:
-            stream.send_all(length_framing.encode(SHORTEST) * GREEDY_LOT)
-        if held.clock.ours:
-            return _served_at_once(held, streams)
-    with greedy(held, SHORTEST, GREEDY_CLIENTS):
-        _served_soon(held)
+@claim("08.2", points=4, cli=True, native=True, hints=WATER)
+def test_08_reads_again_at_low_water(launch, rng):
+    """From high-water on a client is not read; at low-water, and not before, it is read again."""
+    server = launch(("--high-water", str(HIGH), "--low-water", str(LOW)))
+    client = server.connect(rcvbuf=STEP)
+    data = length_framing.encode(rng.randbytes(1000)) * (OFFERED // 1000)
+    sent = client.send_some(data)
+    until_asleep(server)
+    held = held_bytes(client, sent)
+    if held is None:  # the kernel does not tell
+        return
+    if not HIGH - MIB <= held <= HIGH + INPUT:
+        text = f"the server holds {held / MIB:.1f} MiB for a client that does not read"
+        raise Failure(f"{text}; high-water is at {HIGH // MIB} MiB", hint="water-marks")
+    lowest = _take_until_read(server, client, sent)
+    if not LOW - SENT_AT_ONCE <= lowest <= LOW + SENT_AT_ONCE:
+        text = f"the client was read again with {lowest / MIB:.1f} MiB of its replies left"
+        raise Failure(f"{text}; low-water is at {LOW // MIB} MiB", hint="water-marks")
 
 
-def _served_at_once(server: Server, over_quota: Sequence[Stream]) -> None:
-    """A client is served while the clock of the server stands, so that no interval ends."""
-    client, began = server.connect("polite"), server.clock.now_ms
-    with server.clock.within():
-        for _ in range(ASKED):
-            ask(client, *POLITE)
-    passed = server.clock.now_ms - began
-    if passed > 0:
-        text = f"a client had to wait {passed:,.0f} ms while {GREEDY_CLIENTS} others were over"
-        raise Failure(f"{text} their quota", hint="quota-held")
-    server.clock.settle()
-    most = max(arrived_bytes(stream.socket) for stream in over_quota) // SHORTEST_REPLY
-    if most > QUOTA:
-        text = f"{most:,} frames of one client were answered, and {QUOTA:,} are allowed"
-        raise Failure(f"{text} in an interval", hint="quota-kept")
+def _take_until_read(server, client: Client, sent: int) -> int:
+    """The client takes its replies step by step. Returns the least that the server held before it
+    read more of what is there all the time."""
+    taken, lowest = 0, HIGH
+    while True:
+        goal = taken + STEP
+        while taken < goal:
+            taken += len(client.read_some(goal - taken))
+        until_asleep(server)
+        held = held_bytes(client, sent - taken)
+        if held is None or held > lowest + MIB or not unread_bytes(client):
+            return lowest
+        lowest = min(lowest, held)
 
 
-def _served_soon(server: Server) -> None:
-    """A client is served while intervals end by the clock of the machine. Other programs may make
-    some of its waits long, but not each."""
-    client, times = server.connect("polite"), []
-    for _ in range(ASKED_AGAIN):
-        start = time.monotonic()
-        ask(client, *POLITE)
-        times.append(time.monotonic() - start)
-    if min(times) > HELD_SECONDS:
-        text = f"while {GREEDY_CLIENTS} others are over their quota, a client waits "
-        raise Failure(f"{text}{min(times):.1f} s for each reply", hint="quota-held")
+@claim("08.4", points=5, cli=True, hints=STALLS)
+def test_08_any_marks_will_do(launch, rng):
+    """With any marks, even 0 and 1 byte, all replies come, also to a late reader."""
+    bodies = [rng.randbytes(500) for _ in range(10_000)]
+    frames = list(map(length_framing.encode, bodies))
+    data = b"".join(frames)
+    for high, low in ((1, 0), (1, 1), (64 * KIB, 0), (64 * KIB, 64 * KIB), (4 * MIB, 1)):
+        server = launch(("--high-water", str(high), "--low-water", str(low)))
+        if high <= SMALL_HIGH:
+            _read_when_the_server_holds_frames(server, frames)
+        late = connect_narrow(server, "late")
+        sent = late.send_some(data, quiet=0.05)
+        until_asleep(server)
+        if high <= SMALL_HIGH and sent == len(data) and unread_bytes(late) == 0:
+            text = f"{sent / MB:.1f} MB of a client that does not read were read"
+            mark = counted(high, "byte")
+            raise Failure(f"{text}; high-water is at {mark}", hint="water-marks")
+        burst(server.connect(), bodies[:200])
+        late.echo_all(data, sent)
+        ping(late, rng)
+    bytewise = launch(("--high-water", "1"), framing=Fixed(1)).connect()
+    for count in (1, 2, 3):
+        burst(bytewise, [bytes(1)] * count)
 
 
-# 08.5 accept_clients
+def _read_when_the_server_holds_frames(server, frames: list[bytes]) -> None:
+    """A client sends a few frames at a time, and reads once the server holds some of them. The
+    server has read all that was sent, so no event reports the frames that it holds."""
+    client = connect_narrow(server, "patient")
+    sent = b""
+    for at in range(0, len(frames), FEW):
+        part = b"".join(frames[at : at + FEW])
+        client.send(part)
+        sent += part
+        until_asleep(server)
+        if bytes_within(client, len(sent)) != 0:
+            break
+    client.echo_all(sent, len(sent))
 
 
-@claim("08.5", points=1, cli=True, native=True, hints={"silence": "accepts-rest"}, sees_calls=True)
-def test_08_many_connects_do_not_hold_the_loop(launch, rng):
-    """One iteration accepts at most 64 of 200 waiting clients; all of them are served."""
-    for backend in BACKENDS:
-        server = launch(("--backend", backend))
-        ping(server.connect("served"), rng)
-        with server.paused():
-            waiting = [server.connect("waiting") for _ in range(WAITING)]
-        for client in waiting:
-            ping(client, rng)
-        most = most_accepted_in_an_iteration(server)
-        if most > ACCEPTED_AT_MOST:
-            text = f"one iteration of the loop accepted {most} clients"
-            raise Failure(f"{text}, and {ACCEPTED_AT_MOST} are allowed", hint="accepts-all")
+@claim("08.4", points=1, cli=True, native=True)
+def test_08_steady_reader(launch, rng):
+    """A client that reads all the time, with output always on its way, costs little memory."""
+    steady_reader(launch(STEADY_MARKS, environment=EXACT), rng)
+    _expect_read_as_answered(launch(framing=MESSAGES, environment=EXACT))
+
+
+def _expect_read_as_answered(server) -> None:
+    """A client sends short messages without a pause and reads all replies. A read has 256 times as
+    many of them as an iteration answers, so a server that reads in each iteration holds them."""
+    client = server.connect("steady")
+    ask(client, SHORTEST, SHORTEST_ANSWER)
+    base = server.process.peak_bytes()
+    answers = length_framing.encode(SHORTEST_ANSWER) * SHORT_MESSAGES
+    data = length_framing.encode(SHORTEST) * SHORT_MESSAGES
+    client.exchange(data, Replies.echo_of(answers, MESSAGES))
+    more = server.process.peak_bytes() - base
+    if more > HELD_BYTES:
+        text = f"with a client that sends {SHORT_MESSAGES:,} short messages and reads all replies, "
+        text += f"the server held up to {more / MIB:.1f} MiB more than before"
+        raise Failure(text, hint="reads-ahead")

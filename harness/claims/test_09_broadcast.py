@@ -6,11 +6,12 @@ Replies and pushes of one client may come in any order among each other, so no c
 from __future__ import annotations
 
 import struct
+from contextlib import nullcontext
 
-from harness.claims.context.observe import eventually, most_sent_in_an_iteration, until_asleep
+from harness.claims.context.observe import eventually
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import EXACT, bounded
-from harness.claims.scenarios.exchanges import SMALL_WINDOW, ask, words
+from harness.claims.scenarios.exchanges import SMALL_WINDOW, words
 from harness.claims.scenarios.many_clients import connected
 from harness.claims.scenarios.rpc_talk import (
     LOOPS,
@@ -18,20 +19,15 @@ from harness.claims.scenarios.rpc_talk import (
     all_clients,
     broadcast_to,
     echo_text,
-    hear_replies,
     one_each,
     stats,
 )
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.messages import (
-    BAD_ARGUMENT,
     BROADCAST,
     ECHO,
-    LONGEST_ECHO,
-    MALFORMED,
     MESSAGES,
-    NONE,
     OK,
     PUSHED,
     Reply,
@@ -46,7 +42,6 @@ from harness.feedback.failure import Failure
 from harness.submission.sizes import MIB
 
 MANY = 200  # broadcasts of one client, all sent at once
-RACES, RACING = 10, 20  # rounds, and broadcasts of each client that are in flight in one
 
 # To a client that never reads. As much may wait for it as a frame of the maximum and the high-water
 # mark, which is more here than the kernel holds; beside it stands the message itself, on its way in
@@ -63,17 +58,12 @@ ALL = SENDERS + LISTENERS
 SPARE = 200  # descriptors
 
 # Of the sends that a server makes which sends each message by itself: the part that is allowed.
-# Ours makes one of forty. In an iteration it sends once to each client, and wakes itself.
+# Ours makes one of forty.
 TOGETHER = 0.25
-TIMES = 2
-
-FRAMES = 3  # of a client in an interval that does not end here
-QUOTA = ("--quota", f"{FRAMES}/600000")
 
 # What a general hint means in a claim, see marker.claim.
 MUTE = ("silence", "stalled-reply", "replies-missing")
 WRONG = ("wrong-header", "wrong-seq", "wrong-status", "wrong-fields", "wrong-body", "extra-bytes")
-FIELDS = dict.fromkeys((*MUTE, *WRONG, "closed-early"), "beyond-the-message")
 IN_ORDER = {
     **dict.fromkeys(MUTE, "broadcast-reach"),  # whatever the order, one is missing
     **dict.fromkeys(WRONG, "broadcast-order"),
@@ -85,7 +75,7 @@ BOUND = dict.fromkeys((*MUTE, *WRONG, "memory-grows", "over-limit"), "push-bound
 # 09.5 broadcast
 
 
-@claim("09.5", points=6, cli=True, hints=dict.fromkeys((*MUTE, *WRONG), "broadcast-reach"))
+@claim("09.5", points=7, cli=True, hints=dict.fromkeys((*MUTE, *WRONG), "broadcast-reach"))
 def test_09_broadcast_reaches_all(launch, rng):
     """A BROADCAST goes to all clients of all loops, its sender too, and they are counted."""
     for loops in (LOOPS, 1, 2):
@@ -100,23 +90,7 @@ def test_09_broadcast_reaches_all(launch, rng):
             echo_text(client)
 
 
-@claim("09.5", points=1, cli=True, hints=FIELDS)
-def test_09_broadcast_malformed(launch):
-    """A BROADCAST cut short is malformed, one too long for a push is a bad argument."""
-    server = launch(THREADS, framing=MESSAGES)
-    sender, other = server.connect(), server.connect()
-    body = broadcast(7, b"abc")
-    for size in range(8, len(body)):
-        ask(sender, body[:size], reply(BROADCAST, 7, MALFORMED))
-    ask(sender, body[:7], reply(BROADCAST, NONE, MALFORMED))
-    ask(sender, body + b"\0", reply(BROADCAST, 7, MALFORMED))
-    too_long = broadcast(7, bytes(LONGEST_ECHO + 1))
-    sender.exchange(length_framing.encode(too_long), [reply(BROADCAST, 7, BAD_ARGUMENT)])
-    echo_text(sender)
-    echo_text(other)
-
-
-@claim("09.5", points=5, cli=True, hints=IN_ORDER)
+@claim("09.5", points=6, cli=True, hints=IN_ORDER)
 def test_09_broadcasts_in_order(launch):
     """Every client gets all messages of a sender in order; a sender gets its replies in order."""
     server = launch(THREADS, framing=MESSAGES)
@@ -168,7 +142,7 @@ def _counts(body: bytes, seq: int, due: tuple[int, ...]) -> None:
 
 @claim("09.5", points=4, cli=True, hints=GONE)
 def test_09_senders_that_are_gone(launch):
-    """A BROADCAST arrives though its sender leaves at once; a client that left is not counted."""
+    """A BROADCAST arrives though its sender closes; one that half-closes gets its replies."""
     server = launch(THREADS, framing=MESSAGES)
     clients = all_clients(server, 2)
     for number in range(4 * LOOPS):
@@ -180,33 +154,13 @@ def test_09_senders_that_are_gone(launch):
         for client in clients:
             client.expect_frame(pushed(text))
         _until_open(server, clients[0], len(clients))
-    clients[-1].reset()
-    clients[-2].close()
-    _until_open(server, clients[0], len(clients) - 2)
-    _broadcast_to_those_left(clients[:-2])
-
-
-def _broadcast_to_those_left(clients: list[Client]) -> None:
-    """A failure of this broadcast has nothing to do with the senders that are gone."""
-    try:
-        broadcast_to(clients[0], clients[1:], 1, b"the others")
-        for client in clients:
-            echo_text(client)
-    except Failure as failure:
-        if failure.hint in GONE:
-            failure.hint = "broadcast-reach"
-        raise
 
 
 def _send_and_leave(server, sender: Client, text: bytes, half: bool, at_once: bool) -> None:
     """Closes, or half-closes. `at_once`: the server hears of both together."""
-    if at_once:
-        server.process.pause()
-    try:
+    with server.paused() if at_once else nullcontext():
         sender.send_frames([broadcast(1, text), request(ECHO, 2, string(b"owed"))])
         sender.half_close() if half else sender.close()
-    finally:
-        server.process.resume()
 
 
 def _expect_answers(sender: Client, text: bytes, count: int) -> None:
@@ -229,22 +183,10 @@ def _until_open(server, client: Client, count: int) -> None:
         raise Failure(text, hint="stats-of-all")
 
 
-@claim("09.5", points=1, chapters="09", cli=True, native=True, needs="thread")
-def test_09_broadcasts_without_a_race(launch):
-    """The thread sanitizer sees no race while clients of all loops broadcast at the same time."""
-    server = launch(THREADS, framing=MESSAGES, sanitize="thread")
-    clients = all_clients(server, 2)
-    for _ in range(RACES):
-        for client in clients:
-            client.send_frames([broadcast(seq, bytes(100)) for seq in range(RACING)])
-        for client in clients:
-            hear_replies(client, range(RACING))
-
-
 # 09.6 push
 
 
-@claim("09.6", points=6, cli=True, native=True, hints=BOUND)
+@claim("09.6", points=8, cli=True, native=True, hints=BOUND)
 def test_09_broadcast_to_one_that_never_reads(launch, rng):
     """A client that never reads is closed when too much is pushed, not earlier; others get all."""
     options = (*THREADS, "--high-water", str(HIGH_WATER))
@@ -312,31 +254,16 @@ def _broadcast_once(readers: list[Client], seq: int, text: bytes) -> int:
     return struct.unpack("<i", answers[0].fields)[0]
 
 
-@claim("09.6", points=4, cli=True, hints=dict.fromkeys((*MUTE, *WRONG), "reached-is-gone"))
-def test_09_reached_are_connected(launch):
-    """A client that has reset its connection is not counted, also when no frame of it is read."""
-    server = launch((*THREADS, *QUOTA), framing=MESSAGES)
-    clients = all_clients(server, 1)
-    gone = all_clients(server, 2)
-    for client in gone:
-        for seq in range(FRAMES - 1):  # and the WHO of each
-            echo_text(client, b"used up", seq)
-    until_asleep(server)
-    for client in gone:
-        client.reset()
-    broadcast_to(clients[0], clients[1:], 1, b"still here")
-
-
 @claim(
     "09.6",
-    points=4,
+    points=6,
     cli=True,
     sees_calls=True,
     descriptors=ALL + SPARE,
     hints=dict.fromkeys(MUTE, "broadcast-reach"),
 )
 def test_09_pushes_are_sent_together(launch):
-    """60 clients broadcast to 300: in an iteration no connection is sent to more than once."""
+    """60 clients broadcast to 300: the messages of an iteration are sent together."""
     server = launch(("--threads", "1"), framing=MESSAGES)
     text = b"to all"
     lot = length_framing.encode(broadcast(1, text)) * EACH
@@ -347,12 +274,9 @@ def test_09_pushes_are_sent_together(launch):
         last.send_all(length_framing.encode(request(ECHO, 1, string(b"in"))))
         last.read_exactly(len(length_framing.encode(reply(ECHO, 1, OK, string(b"in")))), "a reply")
         before = server.process.calls()
-        server.process.pause()
-        try:
+        with server.paused():
             for stream in streams[:SENDERS]:
                 stream.send_all(lot)
-        finally:
-            server.process.resume()
         if last.read_exactly(len(due), "what was broadcast") != due:
             raise Failure("a client did not get every message as it was", hint="broadcast-reach")
         after = server.process.calls()
@@ -362,7 +286,3 @@ def test_09_pushes_are_sent_together(launch):
     if sends > TOGETHER * pushes:
         text = f"for {EACH * SENDERS} messages to {ALL} clients the server called send() {sends:,}"
         raise Failure(f"{text} times", hint="push-together")
-    most = most_sent_in_an_iteration(server)
-    if most > TIMES * ALL:
-        text = f"between two waits the server sent {most:,} times to {ALL} clients"
-        raise Failure(text, hint="push-together")

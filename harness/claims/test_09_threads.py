@@ -33,20 +33,16 @@ from harness.claims.scenarios.rpc_talk import (
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.messages import (
-    ECHO,
     MALFORMED,
     MESSAGES,
-    OK,
     WHO,
     after,
     broadcast,
     pushed,
     reply,
     request,
-    string,
 )
-from harness.client.stream import Stream
-from harness.feedback.failure import Failure
+from harness.feedback.failure import Failure, meaning
 from harness.submission.sizes import KIB, MIB
 
 # Bytes that the client of each loop has echoed, and the part of its even share of the CPU time that
@@ -55,30 +51,23 @@ WORK = 16 * MIB
 SHARE = 0.3
 
 STORM_ROUNDS = 150
-ARRIVALS, BUSY_LOT = 25, 100  # requests that keep a loop busy while a client arrives
 
 # Clients that have sent as many broadcasts as fit between them and the server, and others.
 SENDERS, LISTENERS = 20, 180
 PIPELINED = 256 * KIB  # of each
 
-# Idle clients, after as many as there are loops at most: each loop has memory of its own by then.
-MANY_LOOPS = 256
-IDLE_CLIENTS = 2048
-IDLE_RATIO = 4  # ours has 1.4
-SPARE = 200  # descriptors
 
 # What a general hint means in a claim, see marker.claim.
 MUTE = ("silence", "stalled-reply", "replies-missing", "closed-early", "reset-early", "not-taken")
 SHARES = dict.fromkeys((*MUTE, "wrong-fields"), "loop-share")
 SUMS = dict.fromkeys((*MUTE, "wrong-fields"), "stats-of-all")
 STOPS = {"not-ended": "thread-not-told", "wrong-exit": "thread-left"}
-ORDER = {"not-ended": "stop-in-order", "wrong-exit": "thread-left"}
 
 
 # 09.3 hand_over
 
 
-@claim("09.3", points=7, cli=True, hints=SHARES)
+@claim("09.3", points=8, cli=True, hints=SHARES)
 def test_09_every_loop_gets_its_share(launch):
     """Each of 4 loops serves 10 of 40 clients; without --threads there is a loop for each CPU. WHO
     says which one, and has no fields."""
@@ -105,7 +94,7 @@ def _is_served_by(client: Client, index: int) -> None:
     echo_text(client, b"served", 1)
 
 
-@claim("09.3", points=4, cli=True, native=True, hints=SHARES)
+@claim("09.3", points=6, cli=True, native=True, hints=SHARES)
 def test_09_each_loop_has_its_thread(launch, rng):
     """Four threads serve the clients of four loops, each a part of them."""
     server = launch(THREADS)
@@ -132,46 +121,6 @@ def _cpu_of_threads(server) -> dict[str, int]:
             fields = (task / "stat").read_text().rpartition(")")[2].split()
             times[task.name] = int(fields[11]) + int(fields[12])
     return times
-
-
-@claim(
-    "09.3",
-    points=1,
-    chapters="09",
-    cli=True,
-    native=True,
-    descriptors=IDLE_CLIENTS + MANY_LOOPS + SPARE,
-)
-def test_09_idle_memory_and_loops(launch):
-    """An idle connection takes about as much memory with 256 loops as with one."""
-    one, many = (_bytes_of_an_idle_client(launch, loops) for loops in (1, MANY_LOOPS))
-    if many > IDLE_RATIO * one:
-        text = f"an idle connection takes {one:.0f} bytes with one loop, and {many:,.0f} bytes"
-        raise Failure(f"{text} with {MANY_LOOPS} loops", hint="idle-by-loops")
-
-
-def _bytes_of_an_idle_client(launch, loops: int) -> float:
-    server = launch(("--threads", str(loops)), framing=MESSAGES)
-    text = f"connects {MANY_LOOPS + IDLE_CLIENTS:,} clients; each of them asks WHO"
-    server.conversation.note("the grader", text)
-    with connected(server, MANY_LOOPS) as first:
-        found = _loops_of(first)
-        if found != set(range(loops)):
-            text = f"{MANY_LOOPS} clients are served by {len(found)} of {loops} loops"
-            raise Failure(text, hint="loop-share")
-        before = server.process.resident_bytes()
-        with connected(server, IDLE_CLIENTS) as idle:
-            _loops_of(idle)
-            return (server.process.resident_bytes() - before) / IDLE_CLIENTS
-
-
-def _loops_of(streams: list[Stream]) -> set[int]:
-    """Each client asks WHO. Returns the replies."""
-    for stream in streams:
-        stream.send_all(length_framing.encode(request(WHO, 1)))
-    size = len(length_framing.encode(reply(WHO, 1, OK, bytes(4))))
-    came = [stream.read_exactly(size, "the reply to WHO") for stream in streams]
-    return {int.from_bytes(one[-4:], "little") for one in came}
 
 
 # 09.4 count
@@ -236,9 +185,10 @@ def _many_broadcasts(count: int) -> list[bytes]:
     return [broadcast(seq, b"in flight") for seq in range(2, 2 + count)]
 
 
-@claim("09.7", points=4, cli=True, native=True, hints=STOPS)
+@claim("09.7", points=7, cli=True, native=True, hints=STOPS)
 def test_09_stops_under_load(launch, rng):
-    """SIGTERM ends the server within a second: while it sleeps, and with 100 clients, 20 greedy."""
+    """SIGTERM ends the server within a second: while it sleeps, with 100 clients, 20 of them
+    greedy, and with thousands of BROADCASTs waiting."""
     idle = launch(THREADS)
     for _ in range(LOOPS):
         ping(idle.connect(), rng)
@@ -250,13 +200,11 @@ def test_09_stops_under_load(launch, rng):
         ping(leaving[-1], rng)
         with greedy(server, rng.randbytes(1020), 20):
             expect_stop(server, signal.SIGTERM)
+    _broadcasts_wait(launch(THREADS, framing=MESSAGES))
 
 
-@claim("09.7", points=3, cli=True, native=True, hints=ORDER)
-def test_09_stops_with_broadcasts_waiting(launch):
-    """SIGTERM ends the server within a second, though 20 clients have thousands of BROADCASTs
-    waiting."""
-    server = launch(THREADS, framing=MESSAGES)
+def _broadcasts_wait(server) -> None:
+    """Some clients have thousands of BROADCASTs waiting, and do not read."""
     one = length_framing.encode(broadcast(1, b""))
     data = one * (PIPELINED // len(one))
     with connected(server, SENDERS + LISTENERS) as streams:
@@ -265,7 +213,8 @@ def test_09_stops_with_broadcasts_waiting(launch):
         for sender in streams[:SENDERS]:
             sender.offer(data)
         streams[-1].read_exactly(len(length_framing.encode(pushed(b""))), "the first push")
-        expect_stop(server, signal.SIGTERM)
+        with meaning({"not-ended": "stop-in-order"}):
+            expect_stop(server, signal.SIGTERM)
 
 
 @claim("09.7", points=5, cli=True, native=True, needs="thread")
@@ -275,23 +224,3 @@ def test_09_no_data_races(launch, rng):
     clients = storm(server.connect, rng, STORM_ROUNDS)
     broadcasts_in_flight(clients)
     expect_stop(server, signal.SIGTERM)
-
-
-# 09.3 hand_over: in the thread of its loop
-
-
-@claim("09.3", points=2, chapters="09", cli=True, native=True, needs="thread")
-def test_09_arrivals_without_a_race(launch, rng):
-    """The thread sanitizer sees no race while clients arrive, and all loops are busy."""
-    server = launch(THREADS, framing=MESSAGES, sanitize="thread")
-    busy = all_clients(server, 1)
-    lot = [request(ECHO, seq, string(rng.randbytes(100))) for seq in range(BUSY_LOT)]
-    for _ in range(ARRIVALS):
-        for client in busy:
-            client.send_frames(lot)
-        guest = server.connect("arrives")
-        echo_text(guest, b"x", 0)
-        guest.close()
-        for client in busy:
-            for _ in lot:
-                client.read_frame()

@@ -6,17 +6,9 @@ from __future__ import annotations
 from harness.claims.context.observe import until_asleep, waits_in_silence
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import EXACT, IDLE_WAITS, WATCHED, bounded, launch_idle, no_cpu
-from harness.claims.scenarios.redis_talk import (
-    BAD,
-    answer,
-    ask,
-    pipelined,
-    talk,
-    time_of_day_passes,
-    until,
-)
+from harness.claims.scenarios.redis_talk import BAD, ask, pipelined, talk, time_of_day_passes, until
 from harness.client import resp
-from harness.client.resp import NOT_AN_INTEGER, NO_KEY, OK, RESP, Err, Simple, reply
+from harness.client.resp import NO_KEY, OK, RESP, Simple, reply
 from harness.feedback.failure import Failure
 from harness.submission.sizes import KIB, MIB
 
@@ -32,69 +24,6 @@ REPLACED = 80_000  # times, one key with a time to live
 FLUSHED = 4_000  # keys, each of which would end soon
 REPLACED_BYTES = 4 * MIB  # lent buffers, and what malloc keeps
 
-EXPIRY = (
-    ("TTL none", -2),
-    ("PTTL none", -2),
-    ("SET k v", OK),
-    ("TTL k", -1),
-    ("PERSIST k", 0),
-    ("EXPIRE none 100", 0),
-    (f"EXPIRE k {FAR}", 1),
-    ("PERSIST k", 1),
-    ("TTL k", -1),
-    (f"SET k v EX {FAR}", OK),
-    ("SET k v", OK),
-    ("TTL k", -1),
-    (f"SET k v PX {1000 * FAR}", OK),
-    ("GETSET k w", b"v"),
-    ("TTL k", -1),
-    ("EXPIRE k 100 XX", 0),
-    ("EXPIRE k 100 GT", 0),
-    ("EXPIRE k 100 NX", 1),
-    ("EXPIRE k 200 NX", 0),
-    ("EXPIRE k 50 GT", 0),
-    ("EXPIRE k 500 LT", 0),
-    (f"EXPIRE k {FAR} XX", 1),
-    (
-        "EXPIRE k 10 NX GT",
-        Err("ERR NX and XX, GT or LT options at the same time are not compatible"),
-    ),
-    ("EXPIRE k 10 GT LT", Err("ERR GT and LT options at the same time are not compatible")),
-    ("EXPIRE k 10 SOON", Err("ERR Unsupported option SOON")),
-    ("EXPIRE k 9223372036854775807", Err("ERR invalid expire time in 'expire' command")),
-    ("SET k v EX 9223372036854775807", Err("ERR invalid expire time in 'set' command")),
-    ("EXPIRE k -1", 1),
-    ("GET k", None),
-    ("TTL k", -2),
-    ("SET k v", OK),
-    ("EXPIREAT k 1", 1),
-    ("EXISTS k", 0),
-    ("RPUSH l a", 1),
-    ("PEXPIRE l 0", 1),
-    (f"SETEX k {FAR} v", OK),
-    ("EXPIRE k 5 GT", 0),
-    ("PEXPIREAT k 4102444800000 LT", 0),
-    ("PEXPIREAT k 4102444800000 GT", 1),
-    (f"PSETEX k {1000 * FAR} w", OK),
-    (f"EXPIRE k {2 * FAR} LT", 0),
-    ("EXPIREAT k 4102444800 LT", 0),
-    ("SETNX k x", 0),
-    ("GET k", b"w"),
-    ("SETEX k 0 v", Err("ERR invalid expire time in 'setex' command")),
-    ("PSETEX k 9223372036854775807 v", Err("ERR invalid expire time in 'psetex' command")),
-    ("SETEX k x v", NOT_AN_INTEGER),
-    ("PEXPIREAT k 1", 1),
-    ("TYPE l", Simple("none")),
-)
-# Commands that keep a time to live, and the key that has it then.
-KEEP = (
-    ("APPEND k 1", 2, "k"),
-    ("INCR k", 12, "k"),
-    ("SET k 13 KEEPTTL", OK, "k"),
-    ("SET k 14 XX KEEPTTL GET", b"13", "k"),
-    ("RENAME k other", OK, "other"),
-    ("EXPIREAT other 4102444800 LT", 0, "other"),
-)
 # What commands say of a key whose time is over, and that nobody has removed.
 OVER = (
     ("GET {}", None),
@@ -148,83 +77,7 @@ TAKEN_BACK = (
 # 12.4 expiry
 
 
-@claim("12.4", points=2, hints=dict.fromkeys(BAD, "expiry-commands"))
-def test_12_times_to_live(launch):
-    """SET, EXPIRE and PERSIST give a key a time to live, or take it; others keep it."""
-    server = launch(framing=RESP, clock=True)
-    client = server.connect()
-    talk(client, *EXPIRY)
-    ask(client, f"SET k 1 EX {FAR}", OK)
-    for command, value, key in KEEP:
-        ask(client, command, value)
-        for unit, times in (("TTL", 1), ("PTTL", 1000)):
-            _expect_left(server, client, f"{unit} {key}", FAR * times, f"after {command}, ")
-    pipelined(client, [(f"SET gone{number} v EX {FAR}", OK) for number in range(200)])
-    talk(client, ("FLUSHALL", OK), ("SET a v", OK), ("SET b v EX 500", OK), ("SET c v EX 500", OK))
-    talk(client, (f"EXPIRE b {FAR}", 1), ("PERSIST c", 1))
-    came = answer(client, "INFO keyspace")
-    if not isinstance(came, bytes) or b"db0:keys=3,expires=1," not in came:
-        text = f"of 3 keys one has a time to live; INFO keyspace replied {resp.told(came)}"
-        raise Failure(text, hint="expiry-commands")
-
-
-def _expect_left(server, client, command: str, due: int, when: str = "") -> None:
-    """The reply says what is left of a time to live, of which `due` was there at first."""
-    came = answer(client, command)
-    least = due if server.clock.ours else due // 2
-    if not isinstance(came, int) or not least <= came <= due:
-        about = f"{due:,}" if server.clock.ours else f"a little below {due:,}"
-        text = f"{when}{command} replied {resp.told(came)}; due is {about}"
-        raise Failure(text, hint="expiry-commands")
-
-
-@claim("12.4", points=1, hints=dict.fromkeys((*BAD, "expiry-commands"), "expiry-late"))
-def test_12_keys_end_to_the_millisecond(launch):
-    """A key is there one millisecond before its end, and gone one after it, however it was set."""
-    server = launch(framing=RESP, clock=True)
-    client = server.connect()
-    now_ms = _now_ms(client)
-    client_sets = (
-        f"SET a v PX {LIVE_MS}",
-        f"PSETEX b {LIVE_MS} v",
-        f"SET c v EX {LIVE_MS // 1_000}",
-        f"SETEX d {LIVE_MS // 1_000} v",
-        f"SET e v PXAT {now_ms + LIVE_MS}",
-    )
-    pipelined(client, [*((command, OK) for command in client_sets), ("SET f v", OK)])
-    pipelined(client, [(f"PEXPIRE f {LIVE_MS}", 1), ("SET stays v EX 100", OK)])
-    if server.clock.ours:
-        server.clock.advance(LIVE_MS - 1)
-        ask(client, "MGET a b c d e f", [b"v"] * 6)
-        pipelined(client, [(f"PTTL {key}", 1) for key in "abcdef"])
-        server.clock.advance(2)
-    else:
-        server.clock.advance(LIVE_MS + 1)
-    ask(client, "MGET a b c d e f", [None] * 6)
-    if server.clock.ours:
-        _expect_nearest_second(server, client)
-
-
-def _expect_nearest_second(server, client) -> None:
-    """TTL rounds to the nearest second, up and down."""
-    ask(client, "SET k v EX 100", OK)
-    for ms, seconds in ((0, 100), (400, 100), (200, 99), (900, 99), (200, 98)):
-        server.clock.advance(ms)
-        ask(client, "TTL k", seconds)
-
-
-def _now_ms(client) -> int:
-    """The time of day of the server."""
-    came = answer(client, "TIME")
-    try:
-        seconds, micros = map(int, came)
-    except (TypeError, ValueError):
-        text = f"TIME replied {resp.told(came)}; due are two numbers"
-        raise Failure(text, hint="expiry-commands") from None
-    return seconds * 1_000 + micros // 1_000
-
-
-@claim("12.4", points=1, hints=dict.fromkeys((*BAD, "expiry-commands"), "expiry-clock"))
+@claim("12.4", points=1, hints=dict.fromkeys(BAD, "expiry-clock"))
 def test_12_the_time_of_day_is_set(launch):
     """Times to live go by the time of day: when that is set back an hour, keys live an hour longer;
     when it is set forward, they are gone at once."""
@@ -236,19 +89,17 @@ def test_12_the_time_of_day_is_set(launch):
         talk(client, ("GET soon", None), ("GET late", b"v"))
         return
     server.clock.jump(-HOUR_MS)
-    _expect_left(
-        server, client, "PTTL soon", HOUR_MS + LIVE_MS, "with the clock set back an hour, "
-    )
+    ask(client, "PTTL soon", HOUR_MS + LIVE_MS)
     server.clock.advance(2 * LIVE_MS)  # any timer that was set for the end has rung
     ask(client, "GET soon", b"v")
     server.clock.advance(HOUR_MS - LIVE_MS + 10 * LIVE_MS)
     ask(client, "DBSIZE", 1)
-    _expect_left(server, client, "PTTL late", 2 * HOUR_MS - 11 * LIVE_MS)
+    ask(client, "PTTL late", 2 * HOUR_MS - 11 * LIVE_MS)
     server.clock.jump(2 * HOUR_MS)
     talk(client, ("GET late", None), ("EXISTS late", 0))
 
 
-@claim("12.4", points=1, hints=dict.fromkeys((*BAD, "expiry-commands"), "expiry-far"))
+@claim("12.4", points=1, hints=dict.fromkeys(BAD, "expiry-far"))
 def test_12_a_key_lives_for_sixty_days(launch):
     """A time to live may be longer than any timer waits: 2^31 ms are not 25 days."""
     server = launch(framing=RESP, clock=True)
@@ -260,7 +111,7 @@ def test_12_a_key_lives_for_sixty_days(launch):
     for days in (20, 39):
         server.clock.advance(days * DAY_MS)
         talk(client, ("GET k", b"v"), ("GET year", b"v"))
-    _expect_left(server, client, "PTTL k", DAY_MS, "one day before its end, ")
+    ask(client, "PTTL k", DAY_MS)
     server.clock.advance(DAY_MS + 10 * LIVE_MS)
     talk(client, ("DBSIZE", 1), ("GET k", None))
 
@@ -276,7 +127,7 @@ def test_12_expired_keys_are_gone(launch):
     pipelined(client, [(text.format(key, key), value) for key, (text, value) in zip(keys, OVER)])
 
 
-@claim("12.4", points=2, native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-idle"))
+@claim("12.4", points=3, native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-idle"))
 def test_12_keys_expire_by_themselves(launch, rng):
     """Keys that nobody asks for expire, too: while no command comes their memory is given back."""
     server = launch(framing=RESP, environment=EXACT, clock=True)
@@ -295,7 +146,7 @@ def test_12_keys_expire_by_themselves(launch, rng):
     ask(client, "GET kept", b"v")
 
 
-@claim("12.4", points=2, native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-stale"))
+@claim("12.4", points=3, native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-stale"))
 def test_12_times_that_were_taken_back(launch):
     """A time to live that was replaced, or whose key is gone, has no effect and costs nothing."""
     server = launch(framing=RESP, clock=True)
@@ -322,7 +173,7 @@ def test_12_times_that_were_taken_back(launch):
     ask(client, ("EXISTS", *names), FLUSHED)
 
 
-@claim("12.4", points=1, native=True, sees_calls=True)
+@claim("12.4", points=2, native=True, sees_calls=True)
 def test_12_times_to_live_cost_no_cpu(launch):
     """While keys wait for the end of their time the server sleeps."""
     by_machine = launch(framing=RESP)  # a time to live is also over without a clock of ours

@@ -17,7 +17,6 @@ from harness.claims.scenarios.redis_talk import (
     until,
 )
 from harness.client import resp
-from harness.client.redis import client as others
 from harness.client.resp import NO_ARRAY, OK, PONG, QUEUED, RESP, Err, Simple, arguments_of
 from harness.feedback.failure import Failure
 from harness.submission.sizes import MIB
@@ -27,61 +26,39 @@ RUN: tuple[Pair, ...] = (("MULTI", OK), ("PING", QUEUED))  # before EXEC
 # Commands that change the key k or not, each after those before it.
 CHANGES: tuple[tuple[Sequence[Pair], Pair], ...] = (
     ((), ("SET k v", OK)),
-    ((), ("MSET a 1 k 2", OK)),
     ((), ("SETNX k v", 1)),
-    ((), ("SETEX k 1000 v", OK)),
-    ((), ("INCR k", 1)),
     ((), ("APPEND k text", 4)),
-    ((), ("LPUSH k a", 1)),
     ((("SET a v", OK),), ("RENAME a k", OK)),
-    ((("SET a v", OK),), ("RENAMENX a k", 1)),
     ((("SET k v", OK),), ("SET k v", OK)),
     ((("SET k v", OK),), ("SET k another", OK)),
-    ((("SET k v", OK),), ("SET k w KEEPTTL", OK)),
     ((("SET k v EX 1000", OK),), (("SET", "k", "longer" * 20, "KEEPTTL"), OK)),
-    ((("SET k v", OK),), ("GETSET k w", b"v")),
     ((("SET k v", OK),), ("GETDEL k", b"v")),
     ((("SET k v", OK),), ("APPEND k w", 2)),
     ((("SET k v", OK),), ("DEL a k b", 1)),
-    ((("SET k v", OK),), ("UNLINK k", 1)),
     ((("SET k v", OK),), ("RENAME k a", OK)),
     ((("SET k v", OK), ("SET a v", OK)), ("RENAME a k", OK)),
     ((("SET k v", OK),), ("EXPIRE k 1000", 1)),
-    ((("SET k v", OK),), ("PEXPIREAT k 1", 1)),
     ((("SET k v EX 1000", OK),), ("PERSIST k", 1)),
-    ((("SET k 1", OK),), ("DECRBY k 3", -2)),
     ((("SET k v", OK),), ("FLUSHDB", OK)),
-    ((("SET k v", OK),), ("FLUSHALL", OK)),
     ((("RPUSH k a", 1),), ("RPUSH k b c", 3)),
-    ((("RPUSH k a", 1),), ("LPUSH k b", 2)),
     ((("RPUSH k a", 1),), ("LPOP k", b"a")),
-    ((("RPUSH k a b", 2),), ("RPOP k", b"b")),
     ((("RPUSH k a b", 2),), ("LPOP k 5", [b"a", b"b"])),
     ((("RPUSH k a b", 2),), ("LSET k 1 c", OK)),
     ((("RPUSH k a b c", 3),), ("LTRIM k 1 1", OK)),
-    ((("RPUSH k a b", 2),), ("LTRIM k 5 6", OK)),
 )
 CHANGES_NOTHING: tuple[tuple[Sequence[Pair], Pair], ...] = (
     ((), ("GET k", None)),
     ((), ("DEL k", 0)),
     ((), ("SET k v XX", None)),
     ((), ("EXPIRE k 10", 0)),
-    ((), ("FLUSHALL", OK)),
-    ((), ("SET other v", OK)),
     ((("SET k v", OK),), ("GET k", b"v")),
     ((("SET k v", OK),), ("SET k w NX", None)),
-    ((("SET k v", OK),), ("SETNX k w", 0)),
     ((("SET k v", OK),), ("PERSIST k", 0)),
-    ((("SET k v", OK),), ("EXPIRE k 10 XX", 0)),
     ((("SET k v", OK),), ("RENAME k k", OK)),
-    ((("SET k v", OK), ("SET a w", OK)), ("RENAMENX a k", 0)),
-    ((("SET k v", OK),), ("STRLEN k", 1)),
     ((("SET k v", OK),), ("TYPE k", Simple("string"))),
-    ((("SET k v", OK),), ("MGET k k", [b"v", b"v"])),
     ((("SET k v", OK),), ("LPUSH k a", resp.WRONGTYPE)),
     ((("SET k v", OK),), ("INCR k", resp.NOT_AN_INTEGER)),
     ((("RPUSH k a", 1),), ("LPOP k 0", [])),
-    ((("RPUSH k a", 1),), ("LSET k 5 b", Err("ERR index out of range"))),
     ((("RPUSH k a", 1),), ("LRANGE k 0 -1", [b"a"])),
 )
 
@@ -118,7 +95,7 @@ def _expect_run(client) -> None:
 # 12.7 watch
 
 
-@claim("12.7", points=3, hints=WATCH)
+@claim("12.7", points=5, hints=WATCH)
 def test_12_watched_keys(launch):
     """EXEC replies nil and runs nothing, if one of the keys has changed that its client watches."""
     server = launch(framing=RESP)
@@ -163,7 +140,7 @@ def test_12_watched_keys(launch):
     _expect_nil(client)
 
 
-@claim("12.7", points=2, hints=CHANGED)
+@claim("12.7", points=3, hints=CHANGED)
 def test_12_what_changes_a_key(launch):
     """Each command that changes a key is noticed by the clients that watch it, and no other."""
     server = launch(framing=RESP)
@@ -176,7 +153,7 @@ def test_12_what_changes_a_key(launch):
             expect(client)
 
 
-@claim("12.7", points=2, hints=ENDS)
+@claim("12.7", points=3, hints=ENDS)
 def test_12_watched_keys_end(launch):
     """A watched key whose time is over has changed, whether it is removed already or not."""
     server = launch(framing=RESP, clock=True)
@@ -194,7 +171,7 @@ def test_12_watched_keys_end(launch):
     pipelined(client, [("WATCH k", OK), ("EXISTS k", 0), *RUN, ("EXEC", [PONG])])
 
 
-@claim("12.7", points=2, hints=dict.fromkeys(BAD, "watch-forgotten"))
+@claim("12.7", points=3, hints=dict.fromkeys(BAD, "watch-forgotten"))
 def test_12_watches_are_forgotten(launch):
     """UNWATCH, DISCARD and EXEC forget the watched keys, and that one of them has changed."""
     server = launch(framing=RESP)
@@ -267,9 +244,3 @@ def _changes_watched(client, names: Sequence[bytes]) -> None:
     set_all = ("MSET", *(word for name in names for word in (name, b"v")))
     talk(client, (("WATCH", *names), OK), (set_all, OK), (("DEL", *names), len(names)))
     ask(client, "UNWATCH", OK)
-
-
-@claim("12.7", points=1, needs="redis-py")
-def test_12_redis_py_locks(launch):
-    """Optimistic locking works with redis-py: watch(), transaction(), and WatchError."""
-    others.run_ours(launch(framing=RESP), "redis-py", others.python_client("watch"))

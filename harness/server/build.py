@@ -51,7 +51,7 @@ COMPILERS = ("gcc", "clang", "cc")
 COMPILE_SECONDS = 60  # of a processor, for each of its processes
 BUILD_SECONDS = 300  # of the clock, for a whole build: on a busy machine it may stand in line
 # By the header that a file includes, as the compiler lists it.
-LIBRARIES = {"liburing.h": "-luring", "hiredis/hiredis.h": "-lhiredis"}
+LIBRARIES = {"liburing.h": "-luring"}
 MEMORY_BYTES = 4 << 30  # a runaway compiler must not use up the machine
 OUTPUT_BYTES = 256 * MIB
 HELLO = '#include <stdio.h>\nint main(void)\n{\n    return puts("hello") < 0;\n}\n'

@@ -70,7 +70,7 @@ def told(finding: Finding, total: int) -> list[str]:
     """One line if all is well, otherwise what is lost and what mends it."""
     one = finding.instrument
     if not finding.problem:
-        return [f"  yes   {one.name:{NAME}}{harmless(one.used())}".rstrip()]
+        return [f"  yes   {one.name}"]
     sign = "NO" if finding.claims else "no"
     lines = _wrapped(f"  {sign:5} {one.name:{NAME}}", harmless(finding.problem))
     if len(finding.claims) == total:

@@ -50,14 +50,13 @@ int main(void)
 class Instrument:
     """`problem()`: what is wrong with it here, "" if nothing. `remedy`: what mends that. `needed`:
     whether a claim is not judged without it. `otherwise`: what is different without it, if no claim
-    needs it. `used()`: which of several it is here."""
+    needs it."""
 
     name: str
     problem: Callable[[], str]
     remedy: str
     needed: Callable[[Claim], bool] = lambda claim: False
     otherwise: str = ""
-    used: Callable[[], str] = str
 
 
 # The functions that try one
@@ -297,7 +296,7 @@ MARKED = {
         _needs("queues"),
     ),
     **{
-        key: Instrument(one.name, one.problem, one.remedy, _needs(key), used=one.used)
+        key: Instrument(one.name, one.problem, one.remedy, _needs(key))
         for key, one in PROGRAMS_OF_OTHERS.items()
     },
 }

@@ -41,11 +41,6 @@ _unread: WeakSet = WeakSet()  # clients for which until_read() has waited in vai
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 
 
-def kernel_bytes() -> int:
-    """What a socket holds of that which its peer has not taken, at most; see tcp_wmem in tcp(7)."""
-    return int(Path("/proc/sys/net/ipv4/tcp_wmem").read_text().split()[2])
-
-
 def eventually(server, condition: Callable[[], bool]) -> bool:
     """Looks until the condition holds, as long as a wait for this server may take."""
     return wait_until(condition, server.patience)
@@ -239,22 +234,12 @@ def most_accepted_in_an_iteration(server) -> int:
 
     A thread that never waits has no turns. 0: there was none, or the library is not in the server.
     """
-    return _most_in_an_iteration(server, ACCEPTS)
-
-
-def most_sent_in_an_iteration(server) -> int:
-    """How often it has sent something at most between two calls that wait, of the same thread; as
-    far as the record goes back. 0: as above."""
-    return _most_in_an_iteration(server, SENDS)
-
-
-def _most_in_an_iteration(server, functions: tuple[str, ...]) -> int:
     made: dict[int, int] = {}  # by thread, since it has waited
     most = 0
     for entry in server.shim.record() if server.shim else ():
         if entry.function in WAITS:
             made[entry.thread] = 0
-        elif entry.function in functions and entry.result >= 0 and entry.thread in made:
+        elif entry.function in ACCEPTS and entry.result >= 0 and entry.thread in made:
             made[entry.thread] += 1
             most = max(most, made[entry.thread])
     return most

@@ -1,4 +1,4 @@
-"""Clients that take everything a server gives: all its replies, or all its memory for them.
+"""Clients that take everything a server gives.
 
 The greedy ones are in a process of their own, so that they cost the test that runs them no time.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import select
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,8 +15,7 @@ from contextlib import ExitStack, contextmanager
 from harness.client import length_framing
 from harness.client.stream import Stream
 from harness.feedback.failure import TooBusy
-from harness.submission.sizes import KIB, MIB
-from harness.waiting.wait import Deadline
+from harness.submission.sizes import MIB
 
 OFFERED_BYTES = MIB  # to one send, about
 SENT_SECONDS = 10.0  # at most, until all of them have sent something
@@ -123,63 +121,3 @@ def _started(numbers: list[int], data: bytes) -> Iterator[subprocess.Popen]:
         process.kill()
         process.wait()
         process.stdout.close()
-
-
-class Silent:
-    """Clients that send, and never read. Their segments are short, and so the kernel holds little
-    for them: what a server holds for them is soon all that can be sent."""
-
-    SEGMENT_BYTES = 1000
-    BUFFER_BYTES = 16 * KIB
-    QUIET_SECONDS = 0.3  # in which none of them could send: then the server takes no more
-
-    def __init__(self, server, clients: int) -> None:
-        self._patience = server.patience.lasting(self.QUIET_SECONDS)
-        with server.conversation.step("silent", f"{clients} clients connect that will never read"):
-            self._streams = [self._connected(server) for _ in range(clients)]
-
-    def _connected(self, server) -> socket.socket:
-        stream = Stream(server.address, server.patience, self.BUFFER_BYTES, self.SEGMENT_BYTES)
-        stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.BUFFER_BYTES)
-        return stream.socket
-
-    def send(self, data: bytes, times: int) -> int:
-        """Sends `data` so often to each, as long as the server takes any of it. Returns the bytes
-        sent by all."""
-        poller, deadline = select.poll(), Deadline(self._patience)
-        streams = {stream.fileno(): stream for stream in self._streams}
-        left = dict.fromkeys(streams, times * len(data))
-        for number in streams:
-            poller.register(number, select.POLLOUT)
-        while any(left.values()):
-            ready = poller.poll(1000 * deadline.pause())
-            if ready:
-                deadline.restart()
-            elif not deadline.left():
-                break
-            for number, _ in ready:
-                left[number] -= _offer(streams[number], data, left[number])
-                if not left[number]:
-                    poller.unregister(number)
-        return sum(times * len(data) - rest for rest in left.values())
-
-    def close(self) -> None:
-        for stream in self._streams:
-            stream.close()
-
-    def __enter__(self) -> Silent:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def _offer(stream: socket.socket, data: bytes, left: int) -> int:
-    """Sends the next part of what is left, and returns its size. A closed one has sent all."""
-    at = -left % len(data)
-    try:
-        return stream.send(memoryview(data)[at:])
-    except BlockingIOError:
-        return 0
-    except OSError:
-        return left

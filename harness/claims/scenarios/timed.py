@@ -29,7 +29,7 @@ MOMENT_MS = 0.001  # before a time: nothing has come yet
 # to wait for its turn to deliver it, as we have for each look.
 HERE_SECONDS, HERE_LOOKS = 0.5, 50
 
-MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
+MINUTE, HOUR = 60_000, 3_600_000
 LONGEST = 2**31 - 1  # ms: nearly 25 days
 
 

@@ -20,6 +20,7 @@ LOOK_SECONDS = 0.005  # between two looks at the client
 MOVES_SECONDS = 0.01  # of CPU: one that uses less only looks whether something has come
 MOST_STEPS = 60  # of a client, in a failure
 STEP, WRONG = "step ", "wrong "  # begin the lines of our own programs
+PYTHON_CLIENT = [sys.executable, str(here.HERE / "python_client.py")]  # made of redis-py
 
 
 class Said(NamedTuple):
@@ -104,8 +105,3 @@ def run_ours(server, name: str, words: Sequence[str]) -> None:
         raise Failure(f"{name}: {wrong[0]}", hint="others-client")
     if said.status:
         raise Failure(f"{name} ended with status {said.status}{_last(said)}", hint="others-client")
-
-
-def python_client(part: str) -> list[str]:
-    """The command for a part of the client in Python: "commands" or "watch"."""
-    return [sys.executable, str(here.HERE / "python_client.py"), part]

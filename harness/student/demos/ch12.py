@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.claims.scenarios.differential import OPTIONS
 from harness.client import resp
 from harness.client.redis import here
 from harness.feedback.failure import Failure, NotJudged
@@ -17,6 +16,7 @@ from harness.feedback.printable import harmless, printable
 from harness.server.process import ServerProcess
 from harness.student.demos.shown import server_of
 
+OPTIONS = '--port {port} --bind 127.0.0.1 --save "" --appendonly no --loglevel warning'
 COMMANDS = (("PING",), ("SET", "name", "Ada Lovelace"), ("GET", "name"), ("GETT", "name"))
 SECONDS = 10  # for redis-cli to end
 LINES = ((0, 4), (4, 8), (8, 14))  # of the bytes of PING: its lines
@@ -89,12 +89,12 @@ def _ask(address: tuple[str, int], commands: tuple[tuple[str, ...], ...]) -> Non
 @contextmanager
 def _redis() -> Iterator[tuple[str, int] | None]:
     """A server of Redis; None where there is none."""
-    process, redis = ServerProcess(), here.redis_server()
+    process, redis = ServerProcess(), here.program("redis-server")
     try:
-        command = redis and f"{redis.program} {OPTIONS}"
+        command = redis and f"{redis} {OPTIONS}"
         address = process.start(command, mode="port").address if command else None
     except Failure as failure:
-        print(f"\n{redis.program} does not start here: {failure.message[:50]}", file=sys.stderr)
+        print(f"\n{redis} does not start here: {failure.message[:50]}", file=sys.stderr)
         address = None
     try:
         yield address
