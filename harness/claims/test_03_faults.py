@@ -8,7 +8,7 @@ from harness.claims.scenarios.exchanges import SMALL_WINDOW, echo
 from harness.client import length_framing
 from harness.feedback.failure import Failure
 from harness.server.preload import Group, Plan, Step
-from harness.waiting.shared import PASS, SPURIOUS
+from harness.waiting.shared import SPURIOUS
 
 BLOCKED = dict.fromkeys(("silence", "connect-stuck"), "ready-for-nothing")
 
@@ -27,12 +27,15 @@ def test_03_readiness_that_was_none(server, rng):
     quiet, live = server.connect("quiet"), server.connect("live")
     for client in (quiet, live):
         echo(client, rng.randbytes(5))
-    number = server.shim.connections() - 2
+    number = server.shim.shared.connections - 2
     for _ in range(5):
-        server.shim.schedule(Plan(Group.WAIT, [PASS, Step(SPURIOUS)], connection=number))
+        server.shim.schedule(Plan(Group.INPUT, [Step(SPURIOUS)], connection=number))
+        body = rng.randbytes(5)
+        quiet.send_frame(body)
         for _ in range(3):
             echo(live, rng.randbytes(5))
-    echo(quiet, rng.randbytes(5))
+        server.shim.schedule()
+        quiet.expect_frame(body)
 
 
 @claim("03.3", points=2, refusals=True, sees_calls=True)

@@ -36,11 +36,10 @@ from harness.client import length_framing
 from harness.feedback.failure import Failure
 from harness.server.preload import Group, Plan, fail, piece
 from harness.submission.sizes import KIB, MB, MIB
+from harness.waiting.shared import STEPS_MAX
 
-# Of a write, 1 to as many, so that a reply takes hundreds of them; drawn from this seed, with which
-# twice the reply takes 2.00 times as many.
+# Of a write, 1 to as many, so that a reply takes hundreds of them.
 PART_BYTES = Amount(steps=512, cpu=8192)
-PART_SEED = 29
 PARTED_KIB = Amount(steps=128, cpu=4096)
 
 LARGE_MIB = Amount(steps=2, cpu=8)  # of a frame, and twice as many, and if need be four times
@@ -100,7 +99,8 @@ def test_04_reply_taken_in_small_parts(launch, rng):
         return
     most = PART_BYTES.of(server)
     server.conversation.note("the grader", f"lets a write take {most:,} bytes at most")
-    parts = Plan(Group.OUTPUT, [piece(most)], seed=PART_SEED)
+    steps = [piece(rng.randint(1, most)) for _ in range(STEPS_MAX)]
+    parts = Plan(Group.OUTPUT, steps, cycles=True)
     client = server.connect()
     body = rng.randbytes(KIB)
 
@@ -347,7 +347,7 @@ def test_04_memory_that_is_refused_loses_none(launch, rng):
     if server.shim is None:
         return
     server.conversation.note("the grader", f"lets each malloc() of {REFUSED:,} bytes or more fail")
-    refused = Plan(Group.ALLOCATION, [fail(errno.ENOMEM)], seed=1, at_least=REFUSED)
+    refused = Plan(Group.ALLOCATION, [fail(errno.ENOMEM)], cycles=True, at_least=REFUSED)
     server.shim.schedule(refused)
     body = rng.randbytes(REFUSED) * 2
     for _ in range(5):  # malloc keeps some of what was freed, and buffers are used in turn

@@ -99,7 +99,7 @@ def _check_before_polite(most: int) -> None:
 
 def _all_at_once(server: Server, polite: Client) -> list[Entry]:
     """Returns the calls of the server after _sent_at_once(), up to its next sleep."""
-    last = server.shim.recorded()
+    last = server.shim.shared.recorded
     with _sent_at_once(server, polite):
         polite.expect_frame(POLITE[1])
         until_asleep(server)

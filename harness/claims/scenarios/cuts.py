@@ -128,5 +128,7 @@ def random_plan(
     way: Group, rng: random.Random, connection: int, most: int, between: Sequence[int] = BETWEEN
 ) -> Plan:
     """Pieces of 1 to `most` bytes for ever, with these errors between some of them."""
-    steps = [piece(most)] * 4 + [piece(1)] + [fail(error) for error in between]
-    return Plan(way, steps, connection=connection, seed=rng.getrandbits(63) | 1)
+    kinds = [most] * 4 + [1, *map(fail, between)]
+    drawn = (rng.choice(kinds) for _ in range(STEPS_MAX))
+    steps = [piece(rng.randint(1, one)) if isinstance(one, int) else one for one in drawn]
+    return Plan(way, steps, connection=connection, cycles=True)

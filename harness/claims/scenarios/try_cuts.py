@@ -126,7 +126,7 @@ def _symptom(answer: bytes | None, due: bytes) -> str:
 
 def _failing(server, batch: Sequence[Cut], cuts: bool = True) -> _Failed | None:
     """The first that did not bring back what is due, with its cuts or without."""
-    first = server.shim.connections()
+    first = server.shim.shared.connections
     if cuts:
         server.shim.schedule(*(cut.plan(first + place) for place, cut in enumerate(batch)))
     clients = _asked(server, [cut.stream for cut in batch])
@@ -202,7 +202,7 @@ def _exchange_in_pieces(
     server, bodies: Sequence[bytes], most: int, chance: int, errors: Sequence[int] = BETWEEN
 ) -> None:
     """`chance`: with the same one the pieces are the same."""
-    number, rng = server.shim.connections(), random.Random(chance)
+    number, rng = server.shim.shared.connections, random.Random(chance)
     ways = (Group.INPUT, Group.OUTPUT)
     server.shim.schedule(*(random_plan(way, rng, number, most, errors) for way in ways))
     server.conversation.restart()
@@ -255,7 +255,7 @@ def _retell(server, cut: Cut, half_close: bool) -> None:
     """The cut on a fresh server, so that its steps can be shown. Raises what goes wrong."""
     server.conversation.restart()
     server.conversation.note("the grader", f"makes sure that {str(cut)[len('when '):]}")
-    server.shim.schedule(cut.plan(server.shim.connections()))
+    server.shim.schedule(cut.plan(server.shim.shared.connections))
     try:
         _exchange(server, cut, half_close)
     except Failure as failure:

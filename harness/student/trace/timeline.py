@@ -22,18 +22,18 @@ SHOWN_NAMES = 6  # of connections about which the same is said
 CLIENT, SERVER = "client", "server"
 SIGNAL, CLOCK = "signal", "clock"  # of the grader
 INPUTS = {"read", "readv", "recv", "recvfrom", "recvmsg"}
-OUTPUTS = {"write", "writev", "send", "sendto", "sendmsg", "sendfile", "sendfile64"}
-WAITS = {"poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2"}
+OUTPUTS = {"write", "writev", "send", "sendto", "sendmsg"}
+WAITS = {"poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait"}
 ACCEPTS = {"accept", "accept4"}
 OWN_OUTPUTS = {0, 1, 2}  # the server's standard input, output and error
 REPORTED = {  # by waits
-    layout.IN: "input",
-    layout.OUT: "output",
-    layout.URGENT: "urgent data",
-    layout.END: "end of input",
-    layout.ERROR: "an error",
-    layout.HANGUP: "a hang-up",
-    layout.CLOSED: "a closed descriptor",
+    layout.Watched.IN: "input",
+    layout.Watched.OUT: "output",
+    layout.Watched.URGENT: "urgent data",
+    layout.Watched.END: "end of input",
+    layout.Watched.ERROR: "an error",
+    layout.Watched.HANGUP: "a hang-up",
+    layout.Watched.CLOSED: "a closed descriptor",
 }
 PLACES = "to be read", "that the server has read but not sent back", "on their way to the client"
 
