@@ -24,11 +24,10 @@ from harness.client import length_framing
 from harness.feedback.failure import Failure
 from harness.server.preload import Group, Plan, piece
 from harness.submission.sizes import KIB, MB, MIB
+from harness.waiting.shared import STEPS_MAX
 
-# Of a write, 1 to as many, so that a reply takes hundreds of them; drawn from this seed, with which
-# twice the reply takes 2.00 times as many.
+# Of a write, 1 to as many, so that a reply takes hundreds of them.
 PART_BYTES = 512
-PART_SEED = 29
 PARTED_KIB = 128
 
 LARGE_MIB = 2  # of a frame, and twice as many, and if need be four times
@@ -77,7 +76,8 @@ def test_04_reply_taken_in_small_parts(launch, rng):
     if server.shim is None:  # then nobody makes sure that the parts are small
         return
     server.conversation.note("the grader", f"lets a write take {PART_BYTES:,} bytes at most")
-    parts = Plan(Group.OUTPUT, [piece(PART_BYTES)], seed=PART_SEED)
+    steps = [piece(rng.randint(1, PART_BYTES)) for _ in range(STEPS_MAX)]
+    parts = Plan(Group.OUTPUT, steps, cycles=True)
     client = server.connect()
     body = rng.randbytes(KIB)
 

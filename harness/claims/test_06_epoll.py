@@ -120,7 +120,7 @@ def test_06_share_of_an_iteration(server, rng):
         grown = rng.randbytes(GROWING_BYTES)
         hose.send_frame(grown)  # or else one read() empties the socket
         hose.expect_frame(grown)
-        recorded = server.shim.recorded()
+        recorded = server.shim.shared.recorded
         body = words(rng, 8)
         with server.paused():
             hose.send_some(length_framing.encode(rng.randbytes(1000)) * HOSE_FRAMES)
@@ -135,9 +135,9 @@ def test_06_share_of_an_iteration(server, rng):
 
 def _served_by(server, client, rng) -> tuple[int, int]:
     """The thread that reads from this client, the last one, and the number of its connection."""
-    recorded = server.shim.recorded()
+    recorded = server.shim.shared.recorded
     ping(client, rng)
-    number = server.shim.connections() - 1
+    number = server.shim.shared.connections - 1
     for call in server.shim.record_after(recorded)[0]:
         if call.function in INPUTS and call.connection == number:
             return call.thread, number
@@ -146,7 +146,7 @@ def _served_by(server, client, rng) -> tuple[int, int]:
 
 def _read_first(server, recorded: int, watched: int) -> int:
     """Bytes of connection `watched` that were read, since then, before the last one's turn."""
-    last = server.shim.connections() - 1
+    last = server.shim.shared.connections - 1
     size = 0
     for call in server.shim.record_after(recorded)[0]:
         if call.function in INPUTS and call.connection == last:

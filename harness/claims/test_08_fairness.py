@@ -116,7 +116,7 @@ def test_08_fire_hoses_do_not_keep_the_loop(launch):
 def _all_at_once(server: Server, polite: Client) -> list[Entry]:
     """Greedy clients have sent, and the polite one after them, when the server looks. Returns its
     calls up to its next sleep."""
-    last = server.shim.recorded()
+    last = server.shim.shared.recorded
     data = length_framing.encode(SHORTEST) * GREEDY_LOT
     with connected(server, GREEDY_CLIENTS) as streams:
         what = f"{GREEDY_LOT:,} empty frames each, all at once"

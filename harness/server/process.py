@@ -156,7 +156,7 @@ class ServerProcess:
             crashes = not command.wrapper  # which is valgrind
             self._shim = Shim(home / "shim", calls=command.counted, crashes=crashes)
             if command.traced:
-                self._shim.record_what_is_watched()
+                self._shim.shared.detail = 1
             if command.clock is not None:
                 command.clock.set(self._shim)
             environment.update(preload.environment(command.preload, self._shim.path, directory))
@@ -199,7 +199,7 @@ class ServerProcess:
         """Sends a signal to the server itself; nothing happens when it has ended."""
         self.ended_by_test |= number in ENDING_SIGNALS
         if self.shim is not None:
-            self.shim.show_signal()
+            self.shim.shared.signals += 1  # a call that it interrupts does fail
         if self.alive():
             self.tell(f"sends {signal_name(number)} to the server")
             os.kill(self.pid, number)  # not reaped before destroy(), so the pid is still its own
@@ -347,7 +347,7 @@ class ServerProcess:
         """
         if self._tree is not None:
             if self.shim is not None:
-                self.shim.hide_pause()
+                self.shim.shared.pauses += 1  # no call fails for that
             self.tell("stops the server (SIGSTOP)")
             self._tree.pause()
 

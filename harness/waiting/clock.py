@@ -2,7 +2,7 @@
 
 So a claim can say that a reply comes after 60,000 ms and not after 59,999, however busy the machine
 is, and an hour takes some milliseconds. The clock goes from one time at which a wait of the server
-ends, or a timer expires, to the next, and each time lets the server do what is due.
+ends to the next, and each time lets the server do what is due.
 
 A server that goes by another clock keeps that of the machine from its start, and advance() sleeps.
 """
@@ -10,7 +10,6 @@ A server that goes by another clock keeps that of the machine from its start, an
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from typing import NamedTuple
 
 from harness.feedback.failure import NotJudged
 from harness.waiting import procfs
-from harness.waiting.shared import NO_DUE, Mode, Shim, Timer, Waiter
+from harness.waiting.shared import NO_DUE, Mode, Shim, Waiter
 from harness.waiting.threads import catches_alarm, has_timerfd, is_limited, sleeps_for_ever
 from harness.waiting.wait import Activity, wait_until
 
@@ -30,7 +29,6 @@ MOST_SLEEP_MS = 10_000  # with the clock of the machine
 MOST_STEPS = 200  # in one advance(): one that always looks round goes to the end at once
 WITHIN_MS = 5_000  # for a reply; a server without descriptors may try again after a second
 MOST_MOVES = 20  # in one within(), for the same reason
-_TIMES_OF_DAY = (time.CLOCK_REALTIME, getattr(time, "CLOCK_TAI", 11))
 
 
 class Effort(NamedTuple):
@@ -93,13 +91,13 @@ class Clock:
         self._looking = 0.0  # CPU seconds: see activity()
         self._allowed = self._moves = 0  # until when within() lets it go, and how often it has
         if shim is not None:
-            machine, ahead = time.monotonic_ns(), shim.clock_ahead()
+            machine, ahead = time.monotonic_ns(), shim.shared.clock.monotonic_ns
             # At a whole millisecond, after every time that the server has seen so far.
             self._monotonic = (machine + ahead) // MS * MS + 2 * MS
             self._realtime = time.time_ns() // MS * MS + 2 * MS
             self._set(Mode.STANDS)
             self._restless = not self._settle(FIRST)
-            self._reads = shim.clock_reads()
+            self._reads = shim.shared.clock.reads
             self._waits = {(one.pid, one.tid): one.count for one in shim.waiters()}
 
     @property
@@ -279,7 +277,7 @@ class Clock:
             one.due_ns != NO_DUE and one.count > self._waits.get((one.pid, one.tid), 0)
             for one in waiters
         )
-        if self._shim.timers() or self._shim.clock_reads() > self._reads:
+        if self._shim.shared.clock.reads > self._reads:
             self._decided = True
         elif limited or not waiters and self._sleeps():
             raise OwnClock("it does not read the given one")
@@ -304,7 +302,7 @@ class Clock:
     def _waits_unseen(self) -> bool:
         """Whether the kernel has a timer for it, or a thread of it sleeps with a limit in a call
         that is none of our waits: inside the C library, say, or made without it."""
-        if self._shim.kernel_timers():
+        if self._shim.shared.kernel_timers:
             return True
         found = self._unseen_waits()
         return bool(found and found & self._unseen_waits())  # twice: one may just enter or leave it
@@ -323,21 +321,12 @@ class Clock:
         return [waiter for waiter in self._shim.waiters() if waiter.waits]
 
     def _next_due(self) -> int:
-        """When something is due that is not yet; NO_DUE if nothing is."""
-        return min(filter(lambda due: due > self._monotonic, self._dues()), default=NO_DUE)
-
-    def _dues(self) -> Iterable[int]:
-        """When something is due, on the monotonic clock."""
-        yield from (waiter.due_ns for waiter in self._waiting())
-        yield from map(self._due, self._shim.timers())
-
-    def _due(self, timer: Timer) -> int:
-        of_day = timer.clock in _TIMES_OF_DAY
-        return timer.due_ns + (self._monotonic - self._realtime if of_day else 0)
+        """When a wait ends that does not yet; NO_DUE if none does."""
+        dues = (waiter.due_ns for waiter in self._waiting())
+        return min(filter(lambda due: due > self._monotonic, dues), default=NO_DUE)
 
     def _go_to(self, ns: int) -> None:
-        """Moves the clock. Returns when every wait that is over then has ended, and every timer
-        that is due has expired."""
+        """Moves the clock. Returns when every wait that is over then has ended."""
         if ns > self._monotonic:
             self.moved(ns - self._monotonic)
         self._realtime += ns - self._monotonic
@@ -348,12 +337,7 @@ class Clock:
             if waiter.due_ns <= ns
         }
         self._set(Mode.STANDS)
-        for timer in self._shim.timers():
-            if timer.signal and self._due(timer) <= ns:
-                self._shim.expire(timer)
-                self._shim.show_signal()
-                _send(timer)
-        self._until(lambda: not any(self._still(over)) and not self._unexpired())
+        self._until(lambda: not any(self._still(over)))
 
     def _still(self, waits: dict[tuple[int, int], int]) -> Iterable[Waiter]:
         """The threads that are in these waits, given by their numbers, and could leave them."""
@@ -364,14 +348,6 @@ class Clock:
     def _unaware(self, waits: dict[tuple[int, int], int]) -> Iterable[Waiter]:
         """The threads of _still() that have not looked at the clock since it was moved."""
         return (one for one in self._still(waits) if one.seen != self._generation)
-
-    def _unexpired(self) -> bool:
-        """Whether a timer that is a descriptor is due, and a thread waits that will notice it."""
-        pids = {waiter.pid for waiter in self._waiting() if self._can_run(waiter)}
-        return any(
-            not timer.signal and timer.pid in pids and self._due(timer) <= self._monotonic
-            for timer in self._shim.timers()
-        )
 
     @staticmethod
     def _until(condition: Callable[[], bool]) -> None:
@@ -417,10 +393,3 @@ class Clock:
 def _counted(ms: float) -> str:
     """ "60,000 ms", or "59,999.999 ms"."""
     return f"{ms:,.3f}".rstrip("0").rstrip(".") + " ms"
-
-
-def _send(timer: Timer) -> None:
-    try:
-        os.kill(timer.pid, timer.signal)
-    except ProcessLookupError:
-        pass

@@ -151,7 +151,7 @@ def _may_wake_up(process) -> bool:
 def _has_timer(process) -> bool:
     """Whether a timer of its own may wake it."""
     pids = process.pids()
-    signals = process.shim.kernel_timers() if process.shim else any(map(catches_alarm, pids))
+    signals = process.shim.shared.kernel_timers if process.shim else any(map(catches_alarm, pids))
     return bool(signals) or any(map(has_timerfd, pids))
 
 

@@ -42,9 +42,9 @@ def place(crash: Crash, sources: Collection[str]) -> str:
 def _frames(crash: Crash) -> list[Frame]:
     """The frames of a crash that are in the program and whose lines are known; none without debug
     information."""
-    words = ["addr2line", "-f", "-i", "-e", str(crash.program)]  # -i: functions put into others
-    addresses = [hex(address) for address in crash.frames if address]
-    if not addresses or not crash.program.is_file():
+    words = ["addr2line", "-f", "-i", "-e", str(crash.file)]  # -i: functions put into others
+    addresses = list(map(hex, crash.frames))
+    if not addresses or not crash.file.is_file():
         return []
     try:
         done = subprocess.run([*words, *addresses], capture_output=True, timeout=SECONDS)
@@ -57,7 +57,7 @@ def _frames(crash: Crash) -> list[Frame]:
 
 def _cause(crash: Crash) -> str:
     """What the addresses tell."""
-    if crash.address is None or crash.signal != signal.SIGSEGV:
+    if crash.used is None or crash.signal != signal.SIGSEGV:
         return ""
     if crash.address == crash.pc:
         return f"; it called address {crash.address:#x}, where there is no function"

@@ -33,7 +33,7 @@ SURE_TRIES, SHARE_TRIES = 4, 8
 FREE_PART = 10  # of a measurement counts at least, however busy the machine is
 SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about to
 
-WAITS = ("poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2")
+WAITS = ("poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait")
 ACCEPTS = ("accept", "accept4")
 SENDS = ("send", "sendto", "sendmsg", "write", "writev")
 

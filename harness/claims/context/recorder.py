@@ -19,23 +19,7 @@ from harness.waiting.wait import wait_until
 LOOK_SECONDS = 0.02  # between two reads: a record is full after some thousands of calls
 CALL_SECONDS = 0.5  # for calls that a client has seen the effect of, and that have not returned
 LATE = 256  # entries: one that a thread was writing during a read comes out of order
-MOST_CALLS = 100_000  # kept of the beginning, and as many of the end
-MOST_MOVING = 300_000  # the same, of calls that move bytes: hardly ever reached
-
-
-class Kept:
-    """The first entries of one kind, and the last."""
-
-    def __init__(self, most: int) -> None:
-        self._first: list[Entry] = []
-        self._last: deque[Entry] = deque(maxlen=most)
-        self._most = most
-
-    def add(self, entry: Entry) -> None:
-        (self._first if len(self._first) < self._most else self._last).append(entry)
-
-    def all(self) -> list[Entry]:
-        return [*self._first, *self._last]
+MOST_CALLS = 400_000  # kept of the beginning, and as many of the end: hardly ever reached
 
 
 class Recorder:
@@ -48,7 +32,8 @@ class Recorder:
         self.process = process
         self._last = 0
         self._late: set[int] = set()  # numbers below it that may still come
-        self._moving, self._others = Kept(MOST_MOVING), Kept(MOST_CALLS)
+        self._first: list[Entry] = []
+        self._latest: deque[Entry] = deque(maxlen=MOST_CALLS)
         self._repeated: dict[int, Entry] = {}  # by number, as they were at the last read
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
@@ -65,7 +50,7 @@ class Recorder:
         self._repeated.update((call.number, call) for call in found if call.repeated)
         new = [call for call in found if call.number > before or call.number in self._late]
         for call in new:
-            (self._moving if call.is_major else self._others).add(call)
+            (self._first if len(self._first) < MOST_CALLS else self._latest).append(call)
         found_now = {call.number for call in new}
         recent = range(max(0, self._last - LATE) + 1, self._last + 1)
         missing = (n for n in recent if n > before or n in self._late)
@@ -85,7 +70,7 @@ class Recorder:
         seen["under_way"] = self.process.shim.under_way()
         waiters = self.process.shim.waiters()
         seen["waits"] = [(one.tid, one.function) for one in waiters if one.waits]
-        calls = sorted([*self._moving.all(), *self._others.all()], key=lambda call: call.number)
+        calls = sorted([*self._first, *self._latest], key=lambda call: call.number)
         seen["calls"] = [self._repeated.get(call.number, call) for call in calls]
         return seen
 

@@ -225,16 +225,16 @@ def _play(server, fault: Fault, number: int, three: ThreeClients) -> bool:
         clients = three.play(server)
         if number == 0 and fault.group in (Group.INPUT, Group.OUTPUT):
             server.shim.require_calls()
-        fired, hit = server.shim.fired(), server.shim.hit()
+        plan = server.shim.shared.plan[0]
         server.shim.schedule()
-        if fault.fatal and fired:
-            clients = _others(clients, hit)
+        if fault.fatal and plan.fired:
+            clients = _others(clients, plan.hit)
         _all_are_served(server, clients)
     except Failure as failure:
         failure.message = f"when {which}: {failure.message}"
         failure.hint = fault.hint
         raise
-    return bool(fired)
+    return bool(plan.fired)
 
 
 def _others(clients: list[Participant], hit: int) -> list[Participant]:

@@ -3,7 +3,7 @@ and disturbs its system calls.
 
     shim.h, *.c      the library; alloc.c is one of its own, for allocations that fail
     start.c          a program, which limits and confines the process of a server
-    shared.py        what server and harness share: calls, record and schedule
+    shared.py        what server and harness share, as shim.h declares it: calls, record, schedule
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ def alloc_library() -> Path:
     return _built("alloc.so")
 
 
+@functools.cache
 def starter() -> Path:
     """The program that makes its process what a server has to be, see start.c. Raises
     NotJudged."""
@@ -108,12 +109,7 @@ def start_words(
     inherits both descriptors; the program gets none of them, and the libraries `preload`. Raises
     NotJudged."""
     each = [":".join(map(str, limit)) for limit in limits]
-    return [_starter(), str(report), str(confinement), preload, *each, "--"]
-
-
-@functools.cache
-def _starter() -> str:
-    return str(starter())
+    return [str(starter()), str(report), str(confinement), preload, *each, "--"]
 
 
 def build_into(directory: Path, again: bool = True) -> None:

@@ -32,12 +32,6 @@ static void remember(int fd)
         continue;
 }
 
-static void own(int fd, int number)
-{
-    owner[fd] = number;
-    remember(fd);
-}
-
 /* A child may close whatever descriptors its parent had once. */
 static void forget_closed(void)
 {
@@ -55,10 +49,10 @@ void sockets_start(void)
 int sockets_accepted(int fd)
 {
     int number = (int)atomic_fetch_add(&shared->connections, 1);
-    shared->connection_of[sockets_peer(fd)] = (uint32_t)number + 1;
     if (!known(fd))
         return NO_CONNECTION;
-    own(fd, number + 1);
+    owner[fd] = number + 1;
+    remember(fd);
     watches[fd] = (struct watch){0};
     watched_forget(fd);
     return number;
@@ -76,28 +70,9 @@ uint16_t sockets_peer(int fd)
     return peer.ss_family == AF_INET ? ntohs(((struct sockaddr_in *)&peer)->sin_port) : 0;
 }
 
-int sockets_identified(int fd)
-{
-    uint16_t port = known(fd) && owner[fd] <= 0 ? sockets_peer(fd) : 0;
-    uint32_t number = port != 0 ? shared->connection_of[port] : 0;
-    if (number != 0)
-        own(fd, (int)number);
-    return sockets_connection(fd);
-}
-
 int sockets_connection(int fd)
 {
     return known(fd) && owner[fd] > 0 ? owner[fd] - 1 : NO_CONNECTION;
-}
-
-int sockets_find(int connection, int from)
-{
-    for (int fd = from; fd <= highest; fd++) {
-        int found = sockets_connection(fd);
-        if (found != NO_CONNECTION && (connection == ANY || found == connection))
-            return fd;
-    }
-    return -1;
 }
 
 bool sockets_closing(int fd)
@@ -134,19 +109,10 @@ void sockets_watched(int epfd, int operation, int fd, const struct epoll_event *
     }
 }
 
-bool sockets_event(int epfd, int fd, struct epoll_event *event)
-{
-    if (!known(fd) || !watches[fd].on || watches[fd].epfd != epfd)
-        return false;
-    *event = watches[fd].event;
-    return true;
-}
-
 int sockets_meant(int epfd, uint64_t data, int from)
 {
-    struct epoll_event event;
     for (int fd = from; fd <= highest; fd++)
-        if (sockets_event(epfd, fd, &event) && event.data.u64 == data)
+        if (watches[fd].on && watches[fd].epfd == epfd && watches[fd].event.data.u64 == data)
             return fd;
     return -1;
 }

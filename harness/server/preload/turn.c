@@ -1,7 +1,10 @@
+/* One call from its beginning to its end: it is counted, the schedule may change it, and it is
+ * recorded. */
 #define _GNU_SOURCE
 #include "shim.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,13 +31,16 @@ static void count(enum group group, int fd)
         atomic_fetch_add_explicit(number, 1, memory_order_relaxed);
 }
 
-/* What must not be pushed out of the record: see enum table. */
-static enum table table_of(const struct turn *turn, int64_t result)
+static bool is_transfer(enum group group)
 {
-    bool transfer = turn->group == INPUT || turn->group == OUTPUT;
-    if (transfer && result > 0 && turn->fd > STDERR_FILENO)
-        return MAJOR;
-    return turn->group == CLOSE || (turn->group == ACCEPT && result >= 0) ? MAJOR : MINOR;
+    return group == INPUT || group == OUTPUT;
+}
+
+static bool moves(const struct turn *turn, int64_t result)
+{
+    if (is_transfer(turn->group))
+        return result > 0 && turn->fd > STDERR_FILENO;
+    return turn->group == CLOSE || (turn->group == ACCEPT && result >= 0);
 }
 
 static void record(const struct turn *turn, int64_t result, int error, int flags)
@@ -48,20 +54,126 @@ static void record(const struct turn *turn, int64_t result, int error, int flags
                                 .error = result < 0 ? error : 0,
                                 .call = (uint16_t)turn->call,
                                 .flags = (uint16_t)flags},
-                 table_of(turn, result));
+                 moves(turn, result));
 }
 
-void turn_watched(const struct turn *turn, int fd, unsigned interest, unsigned ready)
+/* Whether the plan is about calls like this one. Only connections that were accepted count. */
+static bool matches(const struct plan *plan, const struct turn *turn)
 {
-    record_entry((struct entry){.start_ns = record_now(),
-                                .size = interest,
-                                .result = ready,
-                                .fd = fd,
-                                .connection = sockets_connection(fd),
-                                .call = (uint16_t)turn->call,
-                                .flags = FLAG_WATCHED},
-                 MINOR);
+    if (turn->flags & MSG_PEEK) /* it takes nothing, and so it can use up no step */
+        return false;
+    if (!(plan->groups & turn->group) || turn->asked < plan->at_least)
+        return false;
+    if (is_transfer(turn->group) || turn->group == CLOSE)
+        return turn->connection != NO_CONNECTION &&
+               (plan->connection == ANY || plan->connection == turn->connection);
+    return true;
 }
+
+/* Whether the call could get something done, so that it counts. A blocking call always will. */
+static bool counts(const struct turn *turn)
+{
+    if (is_transfer(turn->group) && turn->asked == 0)
+        return false;
+    if (!is_transfer(turn->group) && turn->group != ACCEPT)
+        return true;
+    return sockets_blocking(turn->fd, turn->flags) || sockets_ready(turn->fd, turn->group);
+}
+
+static const struct step *step_of(const struct plan *plan, uint32_t at)
+{
+    return &plan->step[at % plan->steps];
+}
+
+/* What a kernel never does: EAGAIN of a call that may wait. */
+static bool impossible(const struct step *step, const struct turn *turn)
+{
+    return step->error == EAGAIN && sockets_blocking(turn->fd, turn->flags);
+}
+
+static void fire(struct plan *plan, const struct turn *turn)
+{
+    plan->hit = sockets_peer(turn->fd);
+    atomic_fetch_add_explicit(&plan->fired, 1, memory_order_relaxed);
+}
+
+static void limit(struct turn *turn, struct plan *plan, uint64_t bytes)
+{
+    if (bytes >= turn->asked)
+        return;
+    turn->size = (size_t)bytes;
+    fire(plan, turn);
+}
+
+/* Waits until the schedule is another. Returns 0, or EINTR if a signal comes. */
+static int wait_for_nothing(const struct turn *turn)
+{
+    int result = 0;
+    while (result == 0 && turn->generation == shared->generation)
+        result = REAL(poll)(NULL, 0, 1);
+    return result < 0 ? EINTR : 0;
+}
+
+/* The step that is next in line. */
+static void apply_next(struct turn *turn, struct plan *plan)
+{
+    uint32_t at = plan->at, next;
+    const struct step *step;
+    do { /* several processes of the server may be here at once: each step is for one of them */
+        for (next = at; next - at < plan->steps; next++)
+            if (!impossible(step = step_of(plan, next), turn))
+                break;
+        if (next - at == plan->steps || (!plan->cycles && next >= plan->steps))
+            return;
+    } while (!atomic_compare_exchange_weak(&plan->at, &at, next + (step->limit == 0)));
+    if (step->limit != 0) {
+        limit(turn, plan, step->limit - plan->moved);
+        turn->plan = plan;
+        return;
+    }
+    if (step->error == 0)
+        return;
+    turn->error = step->error;
+    fire(plan, turn);
+    if (step->error == SPURIOUS)
+        turn->error = sockets_blocking(turn->fd, turn->flags) ? wait_for_nothing(turn) : EAGAIN;
+}
+
+/* Looks for a step for this call: sets error, or size and plan, of `turn`. */
+static void schedule_apply(struct turn *turn)
+{
+    turn->generation = shared->generation;
+    if (turn->generation & 1)
+        return;
+    for (uint32_t i = 0; i < shared->plans && i < PLANS_MAX; i++) {
+        struct plan *plan = &shared->plan[i];
+        if (!matches(plan, turn))
+            continue;
+        if (plan->steps == 0 || plan->steps > STEPS_MAX || !counts(turn))
+            return;
+        uint64_t n = atomic_fetch_add_explicit(&plan->calls, 1, memory_order_relaxed);
+        if (n >= plan->skip)
+            apply_next(turn, plan);
+        return;
+    }
+}
+
+/* Takes note of how many bytes the call has moved. */
+static void schedule_moved(struct turn *turn, ssize_t result)
+{
+    struct plan *plan = turn->plan;
+    if (plan == NULL || result <= 0 || turn->generation != shared->generation)
+        return;
+    uint32_t at = plan->at;
+    uint32_t moved = plan->moved + (uint32_t)result;
+    if (moved >= step_of(plan, at)->limit) {
+        moved = 0;
+        plan->at = at + 1;
+    }
+    plan->moved = moved;
+}
+
+/* The turn */
 
 struct turn turn_begin(enum call call, int fd, size_t size, int flags)
 {
@@ -71,17 +183,17 @@ struct turn turn_begin(enum call call, int fd, size_t size, int flags)
     if (shared == NULL)
         return turn;
     int saved = errno;
-    bool moves = (turn.group & (INPUT | OUTPUT | CLOSE)) != 0;
-    turn.connection = moves ? sockets_identified(fd) : sockets_connection(fd);
+    turn.connection = sockets_connection(fd);
     turn.pauses = shared->pauses;
     turn.signals = shared->signals;
     count(turn.group, fd);
     schedule_apply(&turn);
     turn.start_ns = record_now();
     if (shared->detail != 0) {
-        shared->under_way_size = size;
+        shared->under_way_fd = fd;
+        shared->under_way_size = (int64_t)size;
         shared->under_way_since = turn.start_ns;
-        shared->under_way = (uint64_t)(call + 1) << 32 | (uint32_t)fd;
+        shared->under_way = call + 1;
     }
     errno = saved;
     return turn;
@@ -89,8 +201,7 @@ struct turn turn_begin(enum call call, int fd, size_t size, int flags)
 
 bool turn_was_paused(struct turn *turn)
 {
-    bool epoll = turn->call >= CALL_epoll_wait && turn->call <= CALL_epoll_pwait2;
-    if (!epoll || shared == NULL || errno != EINTR || shared->signals != turn->signals)
+    if (shared == NULL || errno != EINTR || shared->signals != turn->signals)
         return false;
     uint32_t pauses = turn->pauses;
     turn->pauses = shared->pauses;
@@ -99,7 +210,7 @@ bool turn_was_paused(struct turn *turn)
 
 ssize_t turn_fail(struct turn *turn)
 {
-    record(turn, -1, turn->error, FLAG_FAULT);
+    record(turn, -1, turn->error, FAULT);
     sockets_rearm(turn->fd);
     if (turn->error == EPIPE && !(turn->flags & MSG_NOSIGNAL))
         raise(SIGPIPE); /* as the kernel does */
@@ -114,9 +225,9 @@ ssize_t turn_end(struct turn *turn, ssize_t result)
     int saved = errno;
     bool cut = turn->size < turn->asked;
     schedule_moved(turn, result);
-    int flags = cut || turn->error != 0 ? FLAG_FAULT : 0;
+    int flags = cut || turn->error != 0 ? FAULT : 0;
     if (turn->closed_before && result < 0 && saved == EBADF)
-        flags |= FLAG_CLOSED_TWICE;
+        flags |= CLOSED_TWICE;
     record(turn, result, saved, flags);
     if (cut)
         sockets_rearm(turn->fd);

@@ -22,18 +22,18 @@ SHOWN_NAMES = 6  # of connections about which the same is said
 CLIENT, SERVER = "client", "server"
 SIGNAL, CLOCK = "signal", "clock"  # of the grader
 INPUTS = {"read", "readv", "recv", "recvfrom", "recvmsg"}
-OUTPUTS = {"write", "writev", "send", "sendto", "sendmsg", "sendfile", "sendfile64"}
-WAITS = {"poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2"}
+OUTPUTS = {"write", "writev", "send", "sendto", "sendmsg"}
+WAITS = {"poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait"}
 ACCEPTS = {"accept", "accept4"}
 OWN_OUTPUTS = {0, 1, 2}  # the server's standard input, output and error
 REPORTED = {  # by waits
-    shared.IN: "input",
-    shared.OUT: "output",
-    shared.URGENT: "urgent data",
-    shared.END: "end of input",
-    shared.ERROR: "an error",
-    shared.HANGUP: "a hang-up",
-    shared.CLOSED: "a closed descriptor",
+    shared.Watched.IN: "input",
+    shared.Watched.OUT: "output",
+    shared.Watched.URGENT: "urgent data",
+    shared.Watched.END: "end of input",
+    shared.Watched.ERROR: "an error",
+    shared.Watched.HANGUP: "a hang-up",
+    shared.Watched.CLOSED: "a closed descriptor",
 }
 PLACES = "to be read", "that the server has read but not sent back", "on their way to the client"
 
