@@ -95,7 +95,7 @@ def _c_client() -> str:
 def hiredis_client() -> Path:
     """A program that uses hiredis, built. Raises NotJudged."""
     try:
-        return build.cached_program(HERE, "hiredis_client", (HIREDIS,), ())
+        return build.cached_program(HERE, "hiredis_client", (HIREDIS,), ()).binary
     except build.BuildFailed as error:
         raise LabFault(HIREDIS, str(error)) from None
 
