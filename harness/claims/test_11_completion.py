@@ -33,7 +33,7 @@ from harness.claims.scenarios.exchanges import (
 from harness.claims.scenarios.many_clients import served
 from harness.client import length_framing
 from harness.feedback.failure import Failure, NotJudged
-from harness.server.linux import seccomp
+from harness.server.linux import prctl
 from harness.submission.sizes import KIB, MIB
 
 RING = ("--io", "uring")
@@ -298,7 +298,7 @@ def test_11_without_io_uring(launch, run, rng):
     """Where the kernel refuses io_uring, --io uring says so and ends with 1, the default serves."""
     for given in WRONG_WAYS:
         expect_failed_start([*run.argv, f"--io{given}"], 2, "usage")
-    if not seccomp.known():
+    if not prctl.can_refuse_calls():
         raise NotJudged("on this machine io_uring cannot be refused to a server")
     _expect_reason([*run.argv, *RING])
     for options in ((), ("--io", "epoll"), ("--backend", "poll")):

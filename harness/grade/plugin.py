@@ -29,9 +29,9 @@ from harness.feedback.failure import Failure, NotJudged, TooBusy
 from harness.grade import diagnosis, guard, runner
 from harness.grade.workers import GONE, Workers
 from harness.modules.program import program
-from harness.server import kill, limits
-from harness.server.linux import prctl, ring
-from harness.server.process_tree import destroy_all
+from harness.server import limits
+from harness.server.linux import prctl
+from harness.server.process_tree import destroy_all, until_gone
 from harness.waiting import procfs
 from harness.waiting.clock import OwnClock
 
@@ -63,19 +63,16 @@ def pytest_configure(config):
     if config.option.lab_workers:
         workers = Workers(config.option.lab_workers, reports_of, outcomes.worker_died)
         config.pluginmanager.register(workers)
-    else:
-        limits.bound_processes()
 
 
 def _end(_number, _frame):
     """The grade was killed, so we have to end everything that we have started."""
-    kill.until_gone(procfs.below, SWEEP_SECONDS)
+    until_gone(procfs.below, SWEEP_SECONDS)
     os._exit(1)
 
 
 def pytest_unconfigure(config):
     destroy_all()
-    limits.release_processes()
 
 
 def reports_of(item):
@@ -105,8 +102,8 @@ def pytest_runtest_setup(item):
     lacking = limits.lacking_descriptors(mark.descriptors)
     if lacking:
         raise NotJudged(lacking)
-    if mark.needs == "io_uring" and ring.problem():
-        raise NotJudged(f"{ring.problem()}; this helps: {ring.REMEDY}")
+    if mark.needs == "io_uring" and prctl.ring_problem():
+        raise NotJudged(f"{prctl.ring_problem()}; this helps: {prctl.RING_REMEDY}")
     other = OTHERS.get(mark.needs)
     if other and other.problem():
         raise NotJudged(f"{other.problem()}; this helps: {other.remedy}")
@@ -187,18 +184,18 @@ class Outcomes:
     def worker_died(self):
         """What its servers leave is ours now, and nobody else would end it."""
         self._a_worker_died = True
-        kill.until_gone(_orphans, SWEEP_SECONDS)
+        until_gone(_orphans, SWEEP_SECONDS)
 
     def pytest_runtest_logstart(self, nodeid, location):
         """Ends processes that became ours only now: a server dies a moment after its worker."""
         if self._a_worker_died:
-            kill.until_gone(_orphans, SWEEP_SECONDS)
+            until_gone(_orphans, SWEEP_SECONDS)
         print(json.dumps({"begun": nodeid.split("::")[-1]}), file=self._file, flush=True)
 
 
-def _orphans(thorough):
+def _orphans():
     """Our children that are not workers, which share our session, and all below them."""
-    processes = procfs.family(os.getpid(), thorough)
+    processes = procfs.family(os.getpid())
     me = processes[os.getpid()]
     children = [p for p in processes.values() if p.parent == me.pid and p.session != me.session]
     return procfs.tree([child.pid for child in children], processes)

@@ -18,10 +18,11 @@ from harness.claims.context.stage import Run
 from harness.grade import guard
 from harness.grade.diagnosis import Diagnosis
 from harness.grade.scoring import Claim
-from harness.server import kill, scratch
-from harness.server.linux import landlock, malloc, prctl
+from harness.server import scratch
+from harness.server.linux import landlock, prctl
+from harness.server.process_tree import send, until_gone
 from harness.submission.chapters import ROOT
-from harness.submission.sizes import KIB
+from harness.submission.sizes import KIB, MIB
 from harness.waiting import procfs
 from harness.waiting.wait import wait_until
 
@@ -39,6 +40,14 @@ UNUSED = (
 WAKE_SECONDS = 5  # without output; then it is checked whether a server has stopped the grader
 HELD_UP_SECONDS, HELD_UP_LOOK = 1.0, 0.011  # in which to see that, and between two looks
 TICK_SECONDS = 1  # between two calls of `tick` where nothing happens
+# How glibc takes memory from the kernel for pytest: in huge pages, so that the kernel is entered
+# once for 2 MiB. And it keeps what is free again: clearing new pages is half the cost of a frame of
+# megabytes.
+MEMORY = (
+    "glibc.malloc.hugetlb=1"
+    f":glibc.malloc.mmap_threshold={32 * MIB}"  # a larger one is refused
+    f":glibc.malloc.trim_threshold={64 * MIB}"
+)
 
 start = subprocess.Popen  # of the process with pytest; a Grader has a quicker way
 
@@ -119,7 +128,7 @@ def _environment(directory: Path) -> dict[str, str]:
     kept["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     if not landlock.works():  # then for all servers; and no file of the lab changes, see guard.py
         kept.update({landlock.SWITCH: "0", "PYTHONDONTWRITEBYTECODE": "1"})
-    return {**kept, **malloc.HUGE_PAGES, "TMPDIR": str(directory)}
+    return {**kept, "GLIBC_TUNABLES": MEMORY, "TMPDIR": str(directory)}
 
 
 class Watcher(NamedTuple):
@@ -191,13 +200,13 @@ def _wake(session: int) -> None:
     """Lets pytest and its workers go on, if a server has stopped them (SIGSTOP)."""
     for process in procfs.below():
         if process.session == session and process.state == "T":
-            kill.send(process.pid, signal.SIGCONT)
+            send(process.pid, signal.SIGCONT)
 
 
 def _end_all(bystanders: set[tuple[int, int]]) -> None:
     """Kills the processes below this one that were not there before, until none is left."""
 
-    def ours(thorough: bool) -> list[procfs.Process]:
-        return [one for one in procfs.below(thorough) if (one.pid, one.started) not in bystanders]
+    def ours() -> list[procfs.Process]:
+        return [one for one in procfs.below() if (one.pid, one.started) not in bystanders]
 
-    kill.until_gone(ours, LAST_SECONDS)
+    until_gone(ours, LAST_SECONDS)

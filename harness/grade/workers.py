@@ -22,8 +22,7 @@ from typing import NoReturn
 import pytest
 
 from harness.grade import guard
-from harness.server import limits
-from harness.server.linux import malloc, prctl
+from harness.server.linux import prctl
 from harness.server.process_tree import destroy_all
 
 GONE = "???"  # the phase of the report of a test whose process has died
@@ -32,14 +31,11 @@ _FAULT = 70  # EX_SOFTWARE of sysexits.h
 
 @contextmanager
 def confined() -> Iterator[None]:
-    """A worker of a grade: a server can neither outlive nor stop it, and has bounds."""
+    """A worker of a grade: a server can neither outlive nor stop it."""
     prctl.adopt_orphans()  # which a fork does not inherit
     guard.leave_group()
-    malloc.keep_freed()
-    limits.bound_processes()
     yield
     destroy_all()
-    limits.release_processes()
 
 
 class Workers:

@@ -87,14 +87,14 @@ def link(
     if flags == steps.FLAGS:
         files, linking = (*files, str(steps.SOURCE)), steps.LINKING
     try:
-        return build.cached_program(directory, name, files, flags, compiler, linking)
+        return build.cached_program(directory, name, files, flags, compiler, linking).binary
     except build.BuildFailed as error:
         if not build.UNDEFINED.search(str(error)):
             raise
         others = [file for file in build.sources(directory) if file not in (*module, "main.c")]
         every, linking = (*files, *others), (*linking, *ALL_FILES)
         try:
-            return build.cached_program(directory, name, every, flags, compiler, linking)
+            return build.cached_program(directory, name, every, flags, compiler, linking).binary
         except build.BuildFailed:
             raise error from None
 

@@ -69,6 +69,10 @@ CACHE = BUILD / "bin"
 LAYERED = ("-iquote", ".")
 # For the grader's own files. They only call what is to be judged, and compile faster so.
 OTHERS = (*LAYERED, "-O1")
+# At the beginning of a line: the text of an #error is behind other words.
+MISSING = re.compile(
+    r"^[^:\n]+:\d+:\d+: fatal error: '?([\w./]+)(?:: No such file|' file not found)", re.M
+)
 UNDEFINED = re.compile(r"undefined (?:reference to|symbol:) [`']?(\w+)")
 AT_ONCE = 2  # files that are compiled at the same time
 
@@ -156,7 +160,7 @@ def cached_server(source: Path, *, extra_flags: tuple[str, ...] = ()) -> Compile
     The binary appears at once, or not at all. Raises BuildFailed with the compiler's messages about
     all files, NoCompiler.
     """
-    return _cached(source, "server", find_compiler(), extra_flags, tuple(sources(source)))
+    return cached_program(source, "server", tuple(sources(source)), extra_flags)
 
 
 def counted_server(source: Path) -> Path:
@@ -164,67 +168,29 @@ def counted_server(source: Path) -> Path:
     harness/server/steps. One process at a time makes it. Raises what cached_server() raises."""
     words = (*sources(source), str(steps.SOURCE))
     with files.alone(CACHE / f"{_label(source)}.lock"):
-        return _cached(source, "server", find_compiler(), steps.FLAGS, words, steps.LINKING).binary
-
-
-def _libraries(objects: list[Object]) -> list[str]:
-    """Options for the libraries whose headers the files of these objects include."""
-    included = [f"/{name}" for one in objects for name in one.included]
-    return [
-        option
-        for header, option in LIBRARIES.items()
-        if any(name.endswith(f"/{header}") for name in included)
-    ]
-
-
-def _look_for_libraries(
-    command: list[str], words: tuple[str, ...], source: Path, deadline: Deadline
-) -> None:
-    """Raises NoCompiler if a library that these files include is not installed. For a header that
-    does not exist, -MG lists the name in the #include."""
-    for word in words:
-        listing = [*command, *_more(word, source), "-M", "-MG", word]
-        _, rule = _run_compiler(listing, source, deadline.left())
-        for header in LIBRARIES:
-            if header in prerequisites(rule) and not (source / header).exists():
-                raise NoCompiler(f"{header} is not installed; `make setup` installs it")
+        return cached_program(source, "server", words, steps.FLAGS, None, steps.LINKING).binary
 
 
 def cached_program(
     source: Path,
     name: str,
-    files: tuple[str, ...],
-    extra_flags: tuple[str, ...],
+    words: tuple[str, ...],
+    flags: tuple[str, ...],
     compiler: list[str] | None = None,
     linking: tuple[str, ...] = (),
-) -> Path:
-    """Builds the program `name` from `files`, whose names are relative to `source`.
+) -> Compiled:
+    """Builds the program `name` from the files `words`, whose names are relative to `source`.
 
     `linking`: options that matter only to the linker. Raises what cached_server() raises.
     """
     compiler = compiler or find_compiler()
-    return _cached(source, name, compiler, extra_flags, files, linking).binary
-
-
-def _cached(
-    source: Path,
-    name: str,
-    compiler: list[str],
-    flags: tuple[str, ...],
-    words: tuple[str, ...],
-    linking: tuple[str, ...] = (),
-) -> Compiled:
     is_gcc = Path(compiler[0]).name.startswith("gcc")
     own = GCC_FLAGS if is_gcc and flags != FASTEST else ()
     command = [*compiler, *FLAGS, *own, *flags]
     deadline = Deadline(BUILD_SECONDS)
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=CACHE) as scratch:
-        try:
-            objects = _objects(command, words, source, Path(scratch).resolve(), deadline)
-        except BuildFailed:
-            _look_for_libraries(command, words, source, deadline)
-            raise
+        objects = _objects(command, words, source, Path(scratch).resolve(), deadline)
         messages = "".join(one.message for one in objects)
         made_of = "\0".join([*command, *linking, *(one.digest for one in objects)])
         digest = hashlib.sha256(os.fsencode(made_of)).hexdigest()[:16]
@@ -246,6 +212,16 @@ def _cached(
             notes.write_text(said)
             os.replace(product, binary)
         return Compiled(binary, messages + notes.read_text())
+
+
+def _libraries(objects: list[Object]) -> list[str]:
+    """Options for the libraries whose headers the files of these objects include."""
+    included = [f"/{name}" for one in objects for name in one.included]
+    return [
+        option
+        for header, option in LIBRARIES.items()
+        if any(name.endswith(f"/{header}") for name in included)
+    ]
 
 
 def _label(source: Path) -> str:
@@ -289,22 +265,19 @@ def _more(word: str, source: Path) -> tuple[str, ...]:
     """More options for one file.
 
     A file of the source gets the same ones in each program, so a server and a program that is made
-    of some of its files share their objects.
+    of some of its files share their objects. The grader's own files include a header of the source
+    by its name alone, whatever layer it is in.
     """
-    if os.path.isabs(word):
-        return others(source)
-    return LAYERED if folders(source)[1:] else ()
-
-
-def others(source: Path) -> tuple[str, ...]:
-    """More options for the grader's own files. They include a header of the source by its name
-    alone, whatever layer it is in."""
-    layers = [word for one in folders(source)[1:] for word in ("-iquote", name_of(one, source))]
-    return (*OTHERS, *layers)
+    layers = folders(source)[1:]
+    if not os.path.isabs(word):
+        return LAYERED if layers else ()
+    return (*OTHERS, *(option for one in layers for option in ("-iquote", name_of(one, source))))
 
 
 def _failed(messages: str, status: int) -> BuildFailed | NoCompiler:
     """What to raise. A line with a bar quotes the source."""
+    for header in LIBRARIES.keys() & MISSING.findall(messages):
+        return NoCompiler(f"{header} is not installed; `make setup` installs it")
     said = [line for line in messages.splitlines() if "|" not in line]
     for reason in map(os.strerror, OF_THE_DISK):
         if any(reason in line for line in said):

@@ -15,14 +15,7 @@ from harness.feedback.failure import Failure, NotJudged
 from harness.server import limits, preload, readiness, scratch, spawn
 from harness.server.output import Drain, Output
 from harness.server.preload import Calls, Crash, Shim
-from harness.server.process_tree import (
-    MARK,
-    ExitStatus,
-    ProcessTree,
-    destroy_all,
-    new_mark,
-    signal_name,
-)
+from harness.server.process_tree import ExitStatus, ProcessTree, destroy_all, signal_name
 from harness.server.steps import Work
 from harness.submission import surroundings
 from harness.submission.sizes import MB
@@ -134,8 +127,7 @@ class ServerProcess:
                 self.address = readiness.accepting(self, port, patience)
             self._look_for_shim(command)
             if command.clock is not None:
-                tree = self._tree
-                self.clock = Clock(self.shim, self.pid, lambda: tree.holds)
+                self.clock = Clock(self.shim, self.pid)
         except BaseException:
             self.destroy()
             raise
@@ -143,13 +135,11 @@ class ServerProcess:
 
     def _launch(self, command: spawn.Command, port: int | None, home: Path) -> None:
         """Starts the program and the two threads that attend to it."""
-        mark = new_mark()
         directory = home / "scratch"
         directory.mkdir()
         environment = {
             **surroundings.of_a_server(),
             **command.environment,
-            MARK: mark,
             "TMPDIR": str(directory),
         }
         if command.preload:
@@ -166,13 +156,17 @@ class ServerProcess:
         writable = [home, *command.writable]
         if port is not None:  # any program: some need named semaphores (shm_overview(7))
             writable.append(SHARED_MEMORY)
-        self._child = spawn.start(command, port, directory, environment, writable)
+
+        def begin() -> int:
+            self._child = spawn.start(command, port, directory, environment, writable)
+            return self._child.pid
+
+        self._tree = ProcessTree(begin)
         self.pid = self._child.pid
         procfs.end_first(self.pid)
-        self._tree = ProcessTree(self.pid, mark)
         self._limits = limits.Watch(self._tree, [self.stdout, self.stderr], home)
         pipes = {self._child.stdout: self.stdout, self._child.stderr: self.stderr}
-        self._drain = Drain(pipes, self.activity, self._watch, limits.period())
+        self._drain = Drain(pipes, self.activity, self._watch, limits.PERIOD)
         self._drain.start()
         self._waiter = threading.Thread(target=self._wait_for_end, name="waiter", daemon=True)
         self._waiter.start()
@@ -269,8 +263,6 @@ class ServerProcess:
         self.settle()
         if self._last_words:
             return self._last_words
-        if self.status == KILLED and not self._killed_for:
-            self.look_at_limits()  # by the kernel, when all together had too much memory
         if self._tree is None:
             return "not started"
         if self.status is None:

@@ -1,36 +1,31 @@
 """All the processes of one server, wherever they hide: found, measured, paused, ended.
 
-The server is started in a session of its own and with a mark in its environment. This process is
-a subreaper: when a process below it loses its parent, it becomes our child, so nothing that a
-server starts can leave our part of the process tree, and nothing outside of it is ever signalled.
+This process is a subreaper: when a process below it loses its parent, it becomes our child, so
+nothing that a server starts can leave our part of the process tree, and nothing outside of it is
+ever signalled. Each server has a session of its own. An orphan that has left this session counts as
+one of the server that was started last before it was seen.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
 import signal
+import threading
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from harness.feedback.failure import NotJudged
-from harness.server import kill
 from harness.server.linux import prctl
 from harness.waiting import procfs
-from harness.waiting.wait import PATIENCE, Activity, wait_until
+from harness.waiting.wait import PATIENCE, Activity, Deadline, wait_until
 
-MARK = "EVENT_LOOP_LAB_CHILD"
 KILL_SECONDS = 10.0  # a killed process is gone long before; only a sick kernel takes longer
-
+LOOK_SECONDS = 0.001  # between two checks of processes that are about to end
 
 prctl.adopt_orphans()
-# Our other children have a mark as well: a child without one has wiped its environment.
-os.environ.setdefault(MARK, "harness")
 _trees: dict[int, ProcessTree] = {}  # those that are not destroyed, by the pid of their leader
-
-
-def new_mark() -> str:
-    """A value for MARK that no other server has, in this process or another."""
-    return secrets.token_hex(8)
+_looking = threading.RLock()  # nobody looks while a leader has no tree: it would be an orphan
 
 
 def signal_name(number: int) -> str:
@@ -38,6 +33,65 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:  # most real-time signals have no name
         return f"signal {number}"
+
+
+def send(pid: int, number: int) -> None:
+    """kill(2); nothing happens if the process does not exist."""
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def reap(pid: int) -> None:
+    """Waits for the process if it is a child of ours that has ended."""
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        pass
+
+
+def until_gone(
+    choose: Callable[[], list[procfs.Process]],
+    seconds: float,
+    reap: Callable[[int], None] = reap,
+) -> bool:
+    """Kills what `choose` finds until it has found nothing twice. Returns whether it got there in
+    time.
+
+    The processes found have to be below this process, and `reap` is called for each. A process
+    that forks and ends all the time is gone before it can be killed. But then its child is ours,
+    and is found by the next search: so there is no pause as long as new ones are found.
+    """
+    deadline = Deadline(seconds)
+    killed: set[int] = set()
+    empty_looks = 0
+    while empty_looks < 2:
+        found = choose()
+        if not found:
+            empty_looks += 1
+            continue
+        if not deadline.left():
+            return False
+        empty_looks = 0
+        _kill(found)
+        pids = {process.pid for process in found}
+        if not killed or pids <= killed:
+            time.sleep(LOOK_SECONDS)
+        killed |= pids
+        for pid in pids:
+            reap(pid)
+    return True
+
+
+def _kill(chosen: Iterable[procfs.Process]) -> None:
+    """SIGKILL to whole process groups, so that no process in them can fork away meanwhile.
+
+    Processes in our own group get it one by one; for kill(2) the groups 0 and -1 mean others.
+    """
+    ours = {0, 1, os.getpgrp()}
+    for target in {p.pid if p.group in ours else -p.group for p in chosen}:
+        send(target, signal.SIGKILL)
 
 
 @dataclass(frozen=True)
@@ -66,26 +120,33 @@ class ProcessTree:
     The leader is not reaped before destroy(), so that its pid cannot come to mean another process.
     """
 
-    def __init__(self, leader: int, mark: str) -> None:
-        self.leader = leader
-        self._mark = mark
+    def __init__(self, start: Callable[[], int]) -> None:
+        """`start` starts the leader and returns its pid."""
+        with _looking:
+            self._before = set(map(_identity, procfs.below()))
+            self.leader = start()
+            _trees[self.leader] = self
         self._reaped_cpu = 0.0
-        self.paused = False  # by pause(), for longer than hold() stops it
-        self.holds = 0  # odd while hold() lasts; grows with each
+        self.paused = False  # by pause()
         self.exit_status: ExitStatus | None = None  # of the leader, once destroyed
-        self._seen: set[tuple[int, int]] = set()
-        itself = procfs.read_process(leader)
-        self._started = itself.started if itself else 0
-        _trees[leader] = self
 
-    def members(self, thorough: bool = False) -> list[procfs.Process]:
-        """Every process of the server, including ended ones that nobody has waited for.
-
-        None after destroy(). `thorough`: see procfs.family().
-        """
-        if self.leader not in _trees:
-            return []
-        return self._members(thorough, wiped_too=False)
+    def members(self) -> list[procfs.Process]:
+        """Every process of the server, including ended ones that nobody has waited for. None after
+        destroy()."""
+        with _looking:
+            if self.leader not in _trees:
+                return []
+            processes = procfs.family(os.getpid())
+            own = processes[os.getpid()]
+            orphans = [
+                process.pid
+                for process in processes.values()
+                if process.parent == own.pid
+                and process.pid not in _trees
+                and process.session != own.session
+                and self._owns(process)
+            ]
+        return procfs.tree([self.leader, *orphans], processes)
 
     def cpu_seconds(self) -> float:
         """CPU time of the server since its start, user and system, all processes and threads.
@@ -108,22 +169,14 @@ class ProcessTree:
         return Activity(self._cpu_seconds(members), runnable, threads)
 
     def kill(self) -> None:
-        """Sends SIGKILL until no process of the server runs any more; destroy() still has to be
-        called."""
-        kill.send(-self.leader, signal.SIGKILL)  # most processes are in it, and no search is needed
-        kill.until_gone(self._running, KILL_SECONDS, reap=_leave, may_race=lambda: False)
+        """Sends SIGKILL until no process of the server runs any more. They stay zombies: destroy()
+        still has to be called."""
 
-    def hold(self) -> None:
-        """Stops the processes in the leader's group, so that it does not grow during a search."""
-        if not self.paused:
-            self.holds |= 1
-            kill.send(-self.leader, signal.SIGSTOP)
+        def running() -> list[procfs.Process]:
+            return [member for member in self.members() if member.state not in "ZX"]
 
-    def let_go(self) -> None:
-        """Ends hold()."""
-        if not self.paused:
-            kill.send(-self.leader, signal.SIGCONT)
-        self.holds += self.holds % 2
+        send(-self.leader, signal.SIGKILL)  # most processes are in it, and no search is needed
+        until_gone(running, KILL_SECONDS, reap=bool)
 
     def pause(self) -> None:
         """Stops every process; returns when the kernel says that all their threads have stopped."""
@@ -134,7 +187,7 @@ class ProcessTree:
             pids = {member.pid for member in self.members()}
             new = pids - told
             for pid in new:
-                kill.send(pid, signal.SIGSTOP)
+                send(pid, signal.SIGSTOP)
             told.update(new)
             return not new and all(procfs.stopped(pid) for pid in pids)
 
@@ -145,47 +198,21 @@ class ProcessTree:
         """Continues every process."""
         self.paused = False
         for member in self.members():
-            kill.send(member.pid, signal.SIGCONT)
+            send(member.pid, signal.SIGCONT)
 
     def destroy(self) -> None:
         """Ends and reaps every process of the server. May be called again."""
-        if self.leader not in _trees:
-            return
-        if not kill.until_gone(self._left, KILL_SECONDS, self._reap, _alone):
-            raise NotJudged(f"{len(self._left(True)):,} processes of a server cannot be killed")
-        del _trees[self.leader]
+        if not until_gone(self.members, KILL_SECONDS, self._reap):
+            raise NotJudged(f"{len(self.members()):,} processes of a server cannot be killed")
+        _trees.pop(self.leader, None)
 
-    def _running(self, thorough: bool) -> list[procfs.Process]:
-        return [member for member in self.members(thorough) if member.state not in "ZX"]
-
-    def _left(self, thorough: bool) -> list[procfs.Process]:
-        """The processes that destroy() still has to end: also those that have wiped their
-        environment, if there is no other server."""
-        return self._members(thorough, wiped_too=_alone())
-
-    def _members(self, thorough: bool, wiped_too: bool) -> list[procfs.Process]:
-        processes = procfs.family(os.getpid(), thorough)
-        me = processes[os.getpid()]
-        orphans = [
-            process.pid
-            for process in processes.values()
-            if process.parent == me.pid
-            and process.pid not in _trees
-            and process.session != me.session
-            and self._owns(process, wiped_too)
-        ]
-        members = procfs.tree([self.leader] + orphans, processes)
-        self._seen = {(member.pid, member.started) for member in members}
-        return members
-
-    def _owns(self, orphan: procfs.Process, wiped_too: bool) -> bool:
+    def _owns(self, orphan: procfs.Process) -> bool:
         """Whether this child of ours, which we did not start, comes from this server."""
-        if orphan.session == self.leader or (orphan.pid, orphan.started) in self._seen:
-            return True
-        mark = procfs.environment(orphan.pid, MARK)
-        if mark is not None:
-            return mark == self._mark
-        return wiped_too and orphan.started >= self._started
+        owner = _trees.get(orphan.session)
+        if owner is None:
+            later = [tree for tree in _trees.values() if _identity(orphan) not in tree._before]
+            owner = later[-1] if later else None
+        return owner is self
 
     def _reap(self, pid: int) -> None:
         """Waits for a child of ours that has ended; its own parent does so for any other."""
@@ -199,13 +226,8 @@ class ProcessTree:
             self.exit_status = ExitStatus.of(status)
 
 
-def _leave(_pid: int) -> None:
-    """Reaps nothing: an ended process stays a zombie."""
-
-
-def _alone() -> bool:
-    """Whether there is one server only: then an orphan that we get can only come from it."""
-    return len(_trees) == 1
+def _identity(process: procfs.Process) -> tuple[int, int]:
+    return process.pid, process.started
 
 
 def destroy_all() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 from typing import TYPE_CHECKING
 
 from harness.feedback.failure import Failure, NotJudged
@@ -17,9 +16,7 @@ if TYPE_CHECKING:
 
 LINE = "listening on ADDR:PORT"
 LOOK = 0.005  # seconds between two checks of the listening sockets
-BLIND_SECONDS = 0.25  # between two attempts to connect, where no listening socket is seen
 STOLEN_SECONDS = 0.5  # for a server to find that its port is taken, and to end
-GOODBYE_SECONDS = 0.2  # for a server to close the connection with which we tried it
 
 _PATTERN = re.compile(rb"^listening on (\S+):(\d{1,5})\r?\n", re.MULTILINE)
 _EVERY_ADDRESS = {"0.0.0.0", "::", "[::]", "*"}
@@ -57,22 +54,15 @@ def announced_in(printed: bytes) -> tuple[str, int] | None:
 
 
 def accepting(server: ServerProcess, port: int, patience: Patience) -> tuple[str, int]:
-    """Returns when the server listens on the port.
-
-    No connection is made unless its listening socket cannot be seen: a client that sends nothing
-    and leaves is a test of its own.
-    """
-    deadline, blind = Deadline(patience), Deadline(BLIND_SECONDS)
+    """Returns when the server listens on the port. No connection is made: a client that sends
+    nothing and leaves is a test of its own."""
+    deadline = Deadline(patience)
     while server.status is None:
         if port in procfs.listeners().values():
             if port not in procfs.listening_ports(server.pids()):
                 server.wait(STOLEN_SECONDS)
             if server.status is None:
                 return (LOCALHOST, port)
-        elif not blind.left():  # a port of a container, say, that the kernel forwards
-            if _accepts(port):
-                return (LOCALHOST, port)
-            blind.restart()
         elif not deadline.left():
             raise _not_listening(server, port, deadline.seconds)
         else:
@@ -83,26 +73,8 @@ def accepting(server: ServerProcess, port: int, patience: Patience) -> tuple[str
 
 def require_unused(port: int) -> None:
     """Raises NotJudged when something else listens on the port."""
-    if port in procfs.listeners().values() or _accepts(port):
+    if port in procfs.listeners().values():
         raise NotJudged(f"port {port} is used by another program")
-
-
-def _accepts(port: int) -> bool:
-    """Whether a connection to the port is accepted."""
-    try:
-        probe = socket.create_connection((LOCALHOST, port), timeout=1)
-    except OSError:
-        return False
-    with probe:
-        if probe.getsockname() == probe.getpeername():  # TCP lets a socket connect to itself
-            return False
-        probe.settimeout(GOODBYE_SECONDS)
-        try:  # so that the descriptor is closed in the server before anything is measured
-            probe.shutdown(socket.SHUT_WR)
-            probe.recv(1)
-        except OSError:
-            pass
-    return True
 
 
 def _died(server: ServerProcess) -> Failure:

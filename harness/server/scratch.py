@@ -6,7 +6,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -26,38 +26,20 @@ def remove(top: Path) -> None:
     A directory within is moved up to `top` before it is emptied, so that no path gets long.
     Anything that cannot be removed is left.
     """
-    _open(top)
-    waiting, prefix, number = [top], f".{secrets.token_hex(8)}-", 0
-    while waiting:
-        current = waiting.pop()
-        try:
-            entries = list(os.scandir(current))
-        except OSError:
-            continue
-        for entry in entries:
-            if not entry.is_dir(follow_symlinks=False):
-                _try(os.unlink, entry.path)
-                continue
-            _open(Path(entry.path))
-            if current != top:
-                number += 1
-                moved = top / f"{prefix}{number}"
-                _try(os.rename, entry.path, moved)
-                waiting.append(moved)
-            else:
-                waiting.append(Path(entry.path))
-        if current != top:
-            _try(os.rmdir, current)
-    _try(os.rmdir, top)
-
-
-def _open(path: Path) -> None:
-    """Gives us the rights that are needed to empty a directory."""
-    _try(os.chmod, path, 0o700)
-
-
-def _try(function, *arguments) -> None:
-    try:
-        function(*arguments)
-    except OSError:
-        pass
+    prefix, emptied = f".{secrets.token_hex(8)}-", [top]
+    with suppress(OSError):
+        os.chmod(top, 0o700)
+    for current in emptied:  # grows while it is walked
+        with suppress(OSError):
+            for entry in list(os.scandir(current)):
+                with suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        moved = top / f"{prefix}{len(emptied)}"
+                        os.chmod(entry.path, 0o700)
+                        os.rename(entry.path, moved)
+                        emptied.append(moved)
+                    else:
+                        os.unlink(entry.path)
+    for current in reversed(emptied):
+        with suppress(OSError):
+            os.rmdir(current)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.feedback.failure import Failure, NotJudged
-from harness.server.linux import landlock, seccomp
+from harness.server.linux import landlock, prctl
 from harness.server.preload import NO_DESCRIPTOR, PRELOAD, Limit, start_words
 from harness.submission import surroundings
 from harness.submission.sizes import MIB
@@ -83,19 +83,23 @@ def start(
     Failure if the program cannot be executed, NotJudged if no program can be started.
     """
     words = command.words(port)
-    limits = _limits(command.nofile or _descriptors())
+    limits = _limits(command.nofile)
     preload = environment.get(PRELOAD, "")  # not for the program that starts it
-    with _Preparation(writable) as preparation:
+    confinement = landlock.ruleset(writable)
+    ruleset = NO_DESCRIPTOR if confinement is None else confinement
+    told, report = os.pipe()
+    given = [one for one in (report, ruleset) if one != NO_DESCRIPTOR]
+    with open(told, "rb") as answer:
         try:
             child = subprocess.Popen(
-                [*start_words(limits, *preparation.given, preload), *words],
+                [*start_words(limits, report, ruleset, preload), *words],
                 cwd=directory,
                 env={name: text for name, text in environment.items() if name != PRELOAD},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                pass_fds=(*command.inherited, *preparation.descriptors),
+                pass_fds=(*command.inherited, *given),
                 start_new_session=True,
                 preexec_fn=None if command.ring else _without_io_uring,
             )
@@ -103,43 +107,15 @@ def start(
             raise NotJudged("io_uring cannot be refused to a server") from error
         except OSError as error:
             raise NotJudged(f"no server can be started: {error.strerror}") from error
-        failed = preparation.failed()
-    if failed:
+        finally:
+            for descriptor in given:
+                os.close(descriptor)
+        # It ends when the server is executed, or a step before that has failed.
+        step, _, number = answer.read().decode().partition(" ")
+    if step:
         child.communicate()
-        raise _reason(words[0], *failed)
+        raise _reason(words[0], step, int(number))
     return child
-
-
-class _Preparation:
-    """The descriptors of ours that start_words() takes, while the server is started."""
-
-    def __init__(self, writable: Sequence[Path]) -> None:
-        confinement = landlock.ruleset(writable)
-        self._confinement = NO_DESCRIPTOR if confinement is None else confinement
-        self._told, self._report = os.pipe()
-
-    def __enter__(self) -> _Preparation:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        for descriptor in (self._told, *self.descriptors):
-            os.close(descriptor)
-
-    @property
-    def given(self) -> tuple[int, int]:
-        return self._report, self._confinement
-
-    @property
-    def descriptors(self) -> list[int]:
-        """The given descriptors that are open."""
-        return [one for one in self.given if one != NO_DESCRIPTOR]
-
-    def failed(self) -> tuple[str, int] | None:
-        """The step that failed and its errno, None if the server is executed: waits for either."""
-        os.close(self._report)
-        self._report = NO_DESCRIPTOR
-        step, _, number = os.read(self._told, 100).decode().partition(" ")
-        return (step, int(number)) if step else None
 
 
 def _reason(program: str, step: str, number: int) -> Failure | NotJudged:
@@ -151,7 +127,7 @@ def _reason(program: str, step: str, number: int) -> Failure | NotJudged:
 
 
 def _without_io_uring() -> None:
-    if not seccomp.refuse_io_uring():
+    if not prctl.refuse_io_uring():
         raise OSError("unknown machine")
 
 
@@ -185,19 +161,14 @@ def _cannot_start(program: str, number: int) -> Failure:
     return Failure(f"cannot start {program}: {os.strerror(number)}", hint="cannot-start")
 
 
-def _descriptors() -> int:
-    """How many descriptors a server may open by default: fewer where this process may not open as
-    many."""
-    return _within(resource.RLIMIT_NOFILE, DESCRIPTORS)
-
-
-def _limits(nofile: int) -> list[Limit]:
-    """The limits of a server. Raises NotJudged if this machine allows less."""
-    allowed = _within(resource.RLIMIT_NOFILE, nofile)
-    if allowed < nofile:
+def _limits(nofile: int | None) -> list[Limit]:
+    """The limits of a server, which may open so many descriptors; None: DESCRIPTORS, or fewer where
+    this process may not open as many. Raises NotJudged if this machine allows less."""
+    allowed = _within(resource.RLIMIT_NOFILE, nofile or DESCRIPTORS)
+    if nofile and allowed < nofile:
         raise NotJudged(f"a server needs {nofile:,} descriptors, this machine allows {allowed:,}")
     wanted = [
-        (resource.RLIMIT_NOFILE, nofile, nofile),
+        (resource.RLIMIT_NOFILE, allowed, allowed),
         (resource.RLIMIT_CORE, 0, 0),
         (resource.RLIMIT_FSIZE, FILE_BYTES, FILE_BYTES),
         (resource.RLIMIT_CPU, CPU_SECONDS, CPU_SECONDS + 5),  # SIGXCPU first, then SIGKILL

@@ -19,7 +19,7 @@ from harness.client.redis.here import OTHERS as PROGRAMS_OF_OTHERS
 from harness.feedback.failure import NotJudged
 from harness.grade.scoring import Claim
 from harness.server import build, limits, preload
-from harness.server.linux import cgroup, landlock, network, prctl, ring
+from harness.server.linux import landlock, prctl
 from harness.submission.chapters import ROOT
 from harness.submission.sizes import MIB
 from harness.waiting import procfs, sockets
@@ -147,15 +147,8 @@ def confinement() -> str:
     return "this kernel does not have it, or does not allow it"
 
 
-def groups() -> str:
-    """Why no control group can bound a child, "" if one can. It is tried in a child."""
-    if os.environ.get(cgroup.SWITCH) == "0":
-        return f"{cgroup.SWITCH}=0 switches them off"
-    return "" if _in_a_child(_enters_group) else "no control group can be made here"
-
-
 def namespaces() -> str:
-    return "" if _in_a_child(network.enter_new) else "this user cannot make one"
+    return "" if _in_a_child(prctl.enter_new_network) else "this user cannot make one"
 
 
 def debugger() -> str:
@@ -246,13 +239,6 @@ def _connects(family: int, address: str) -> str:
     return ""
 
 
-def _enters_group() -> bool:
-    group = cgroup.enter_new(limits.GRADERS_BYTES, limits.GRADERS_THREADS)
-    if group:
-        group.leave()
-    return bool(group)
-
-
 def _in_a_child(works: Callable[[], bool]) -> bool:
     child = os.fork()
     if child == 0:
@@ -288,7 +274,7 @@ MARKED = {
         f"install gcc's libtsan, or {sanitizers.REMEDY}",
         _needs("thread"),
     ),
-    "io_uring": Instrument("io_uring", ring.problem, ring.REMEDY, _needs("io_uring")),
+    "io_uring": Instrument("io_uring", prctl.ring_problem, prctl.RING_REMEDY, _needs("io_uring")),
     "queues": Instrument(
         "sock_diag",
         queues,
@@ -316,12 +302,6 @@ OPTIONAL = (
         confinement,
         "Linux 5.13 or later, or in a container `--security-opt seccomp=unconfined`",
         otherwise="a submission can write to the files of this user and signal its processes",
-    ),
-    Instrument(
-        "control groups",
-        groups,
-        "grade as root, or in a service of systemd with Delegate=yes",
-        otherwise="memory and processes are limited by looking, a fraction of a second late",
     ),
     Instrument(
         "network namespace",

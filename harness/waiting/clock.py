@@ -72,17 +72,15 @@ class Clock:
 
     `pid` is the server's, `arrived` says whether nothing is on its way to the server, or from it to
     us, whose arrival wakes it. `tell` gets a text for each step, `moved` the ns by which the clock
-    is about to be moved. `holds` is that of its ProcessTree: one that is stopped for a search goes
-    on soon. Raises OwnClock when the server turns out to go by another clock.
+    is about to be moved. Raises OwnClock when the server turns out to go by another clock.
     """
 
-    def __init__(self, shim: Shim | None, pid: int, holds: Callable[[], int] = lambda: 0) -> None:
+    def __init__(self, shim: Shim | None, pid: int) -> None:
         self.arrived: Callable[[], bool] = lambda: True
         self.tell: Callable[[str], object] = str
         self.moved: Callable[[int], object] = int
         self._shim = shim
         self._pid = pid
-        self._holds = holds
         self.spins = False  # it has used all CPU time of SETTLE without coming to rest
         self._restless = self._decided = False
         self._monotonic = self._realtime = self._reads = self._generation = 0
@@ -245,7 +243,7 @@ class Clock:
         """
         threads: dict[tuple[int, int], int | None] = {}
         for pid in self._pids():
-            for tid, state in self._states(pid).items():
+            for tid, state in procfs.states(pid).items():
                 if state in "STtZX":
                     threads[pid, tid] = 0 if state in "TtZX" else procfs.times_run(pid, tid)
                 elif in_line:
@@ -283,7 +281,7 @@ class Clock:
             raise OwnClock("it does not read the given one")
 
     def _sleeps(self) -> bool:
-        return all(state == "S" for pid in self._pids() for state in self._states(pid).values())
+        return all(state == "S" for pid in self._pids() for state in procfs.states(pid).values())
 
     def _shows_nothing(self) -> bool:
         """Whether it has ended, or sleeps for ever in a call that is none of our waits."""
@@ -357,22 +355,13 @@ class Clock:
 
     def _can_run(self, waiter: Waiter) -> bool:
         """Whether the thread exists, and is not stopped."""
-        return self._states(waiter.pid).get(waiter.tid, "X") not in "TtZX"
-
-    def _states(self, pid: int) -> dict[int, str]:
-        """The state of each of its threads, by their ids; "R" for one that is stopped for a
-        search."""
-        before = self._holds()
-        found = procfs.states(pid)
-        if before % 2 or self._holds() != before:
-            return {tid: "R" if state == "T" else state for tid, state in found.items()}
-        return found
+        return procfs.states(waiter.pid).get(waiter.tid, "X") not in "TtZX"
 
     def _pids(self) -> set[int]:
         return {waiter.pid for waiter in self._shim.waiters()} | set(self._family())
 
     def _wants_to_run(self) -> bool:
-        return any("R" in self._states(pid).values() for pid in self._pids())
+        return any("R" in procfs.states(pid).values() for pid in self._pids())
 
     def _cpu_seconds_from_now(self) -> Iterator[float]:
         """CPU time of all processes of the server since the first look at it, which costs nothing
@@ -387,7 +376,7 @@ class Clock:
         return sum(procfs.cpu_seconds(one.pid) + one.reaped_cpu for one in family)
 
     def _family(self) -> dict[int, procfs.Process]:
-        return procfs.family(self._pid, thorough=False)
+        return procfs.family(self._pid)
 
 
 def _counted(ms: float) -> str:

@@ -3,7 +3,6 @@ moment, so every reader has a result for a process that is gone."""
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import time
@@ -18,16 +17,12 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds, the unit of times in /proc/PID/s
 # The process has ended, or we may not look at it. EMFILE and the like are our own fault.
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 _PIECE = 64 * KIB
-_LINE = 4 * KIB  # more than a line of stat has
 MANY_THREADS = 100  # of one process: then it is as cheap to read the whole process table
-_FLAGS, _STARTCODE = 6, 23  # their places in a line of stat, from the state on
-MOST_LOOKS = 1000  # at a process in execve(2), which takes much less than a millisecond
-LOOK_SECONDS = 0.0001
+_FLAGS = 6  # its place in a line of stat, from the state on
 _TCP = ("/proc/net/tcp", "/proc/net/tcp6")
 _LISTEN = b"0A"  # include/net/tcp_states.h
 # linux/sched.h
 _PF_EXITING = 4  # set before a process's descriptors are closed
-_PF_KTHREAD = 0x200000
 _WALL = 0x40000000  # children of each kind, see waitpid(2)
 
 
@@ -76,21 +71,65 @@ def read_process(pid: int) -> Process | None:
     )
 
 
-def thread_states(pid: int) -> set[str]:
-    """The states that its threads are in; empty if the process does not exist."""
-    return {fields[0].decode() for fields in _threads(pid)}
+def threads(pid: int) -> list[int]:
+    """The ids of its threads; empty when the process is gone."""
+    return [int(name) for name in _names(f"/proc/{pid}/task")]
+
+
+def by_thread(pid: int, name: str) -> dict[int, str]:
+    """The contents of this file, by the id of the thread; empty when the process is gone."""
+    return {tid: read(f"/proc/{pid}/task/{tid}/{name}").decode() for tid in threads(pid)}
+
+
+def of_threads(pid: int, name: str) -> list[str]:
+    """The contents of this file for each of its threads; empty when the process is gone."""
+    return list(by_thread(pid, name).values())
 
 
 def states(pid: int) -> dict[int, str]:
     """The state of each of its threads, by their ids; empty if the process does not exist."""
-    found = ((name, _stat(f"/proc/{pid}/task/{name}/stat")) for name in _names(f"/proc/{pid}/task"))
-    return {int(name): fields[0].decode() for name, fields in found if fields}
+    return {tid: fields[0].decode() for tid, fields in _threads(pid).items()}
+
+
+def thread_states(pid: int) -> set[str]:
+    """The states that its threads are in; empty if the process does not exist."""
+    return set(states(pid).values())
+
+
+def stopped(pid: int) -> bool:
+    """Whether all its threads are stopped or have ended, or it is gone."""
+    return thread_states(pid) <= set("TtZX")
+
+
+def ending(pid: int) -> bool:
+    """Whether it has ended, or will in a moment: all its threads are about to exit."""
+    return all(int(fields[_FLAGS]) & _PF_EXITING for fields in _threads(pid).values())
+
+
+def wait_channels(pid: int) -> set[str]:
+    """The kernel's functions in which its threads sleep: "do_epoll_wait". "0" where the kernel does
+    not say, or for a thread that runs; empty when the process is gone."""
+    return set(of_threads(pid, "wchan"))
 
 
 def times_run(pid: int, thread: int) -> int:
     """How often the thread was given a processor so far; 0 if the kernel does not count that."""
-    words = _first_piece(f"/proc/{pid}/task/{thread}/schedstat").split()
+    words = read(f"/proc/{pid}/task/{thread}/schedstat").split()
     return int(words[2]) if len(words) == 3 else 0
+
+
+def seconds_in_line(pid: int) -> dict[int, float]:
+    """Seconds that each thread waited for a processor although it was runnable: see schedstat in
+    proc(5). Empty if the kernel does not count them, or the process is gone."""
+    words = {tid: text.split() for tid, text in by_thread(pid, "schedstat").items()}
+    return {tid: int(found[1]) / 1e9 for tid, found in words.items() if len(found) == 3}
+
+
+def longest_in_line(before: dict[int, float], after: dict[int, float]) -> float:
+    """The seconds that one thread waited for a processor: the one that waited longest. Both are of
+    seconds_in_line()."""
+    in_line = [seconds - before.get(thread, seconds) for thread, seconds in after.items()]
+    return max(in_line, default=0.0)
 
 
 def table() -> dict[int, Process]:
@@ -99,27 +138,29 @@ def table() -> dict[int, Process]:
     return {process.pid: process for process in found if process}
 
 
-def family(pid: int, thorough: bool = True) -> dict[int, Process]:
+def family(pid: int) -> dict[int, Process]:
     """The process and all below it, by pid.
 
-    `thorough`: searches all processes. Otherwise it reads the list of children of each, which costs
-    less, and may miss a process whose parent ends at that moment.
+    It may miss a process whose parent ends at that moment, and which so gets another parent.
     """
     if pid == os.getpid() and childless():
         own = read_process(pid)
         return {pid: own} if own else {}
-    if thorough or not _tells_children():
-        processes = table()
-        return {process.pid: process for process in tree([pid], processes)}
+    return _walked(pid) or {process.pid: process for process in tree([pid], table())}
+
+
+def _walked(pid: int) -> dict[int, Process]:
+    """The same, found without a search of all processes. Empty where that is not possible or not
+    cheaper: some kernels are built without CONFIG_PROC_CHILDREN, and each thread has a list."""
     found: dict[int, Process] = {}
-    pids = [pid]
-    for pid in pids:  # grows while it is walked
-        process = read_process(pid)
-        if process is not None and process.threads > MANY_THREADS:  # each has children of its own
-            return family(pids[0])
-        if process is not None and pid not in found:
-            found[pid] = process
-            pids += children(pid)
+    pids = [pid] if os.path.exists(f"/proc/self/task/{os.getpid()}/children") else []
+    for one in pids:  # grows while it is walked
+        process = read_process(one)
+        if process is not None and process.threads > MANY_THREADS:
+            return {}
+        if process is not None and one not in found:
+            found[one] = process
+            pids += [int(child) for text in of_threads(one, "children") for child in text.split()]
     return found
 
 
@@ -133,22 +174,9 @@ def childless() -> bool:
     return False
 
 
-def below(thorough: bool = True) -> list[Process]:
-    """All processes below this one; `thorough`: see family()."""
-    found = family(os.getpid(), thorough)
-    return [process for process in found.values() if process.pid != os.getpid()]
-
-
-@functools.cache
-def _tells_children() -> bool:
-    """Whether the kernel lists children: some are built without CONFIG_PROC_CHILDREN."""
-    return os.path.exists(f"/proc/self/task/{os.getpid()}/children")
-
-
-def children(pid: int) -> list[int]:
-    """The children of a process, ended ones too. None where the kernel was built without this."""
-    lists = of_threads(pid, "children")
-    return [int(child) for text in lists for child in text.split()]
+def below() -> list[Process]:
+    """All processes below this one."""
+    return [process for process in family(os.getpid()).values() if process.pid != os.getpid()]
 
 
 def tree(roots: Iterable[int], processes: dict[int, Process]) -> list[Process]:
@@ -163,32 +191,6 @@ def tree(roots: Iterable[int], processes: dict[int, Process]) -> list[Process]:
         seen.update(below)
         order += below
     return [processes[pid] for pid in order]
-
-
-def environment(pid: int, name: str) -> str | None:
-    """The value `name` had in the environment the process was executed with.
-
-    A process in the middle of execve(2) has none yet, so it is read again after that.
-    """
-    prefix = name.encode() + b"="
-    looks = 0
-    while looks < MOST_LOOKS and _in_execve(pid):
-        looks += 1
-        time.sleep(LOOK_SECONDS)
-    for entry in read(f"/proc/{pid}/environ").split(b"\0"):
-        if entry.startswith(prefix):
-            return entry[len(prefix) :].decode(errors="replace")
-    return None
-
-
-def _in_execve(pid: int) -> bool:
-    """Whether the process is in execve(2), with its old memory gone and the new one not complete:
-    startcode in proc(5) is written after the environment, see load_elf_binary() in
-    fs/binfmt_elf.c."""
-    fields = _stat(f"/proc/{pid}/stat")
-    if not fields or fields[_STARTCODE] != b"0":
-        return False
-    return not int(fields[_FLAGS]) & _PF_KTHREAD and not ending(pid)
 
 
 def status(pid: int) -> dict[str, str]:
@@ -207,52 +209,6 @@ def cpu_seconds(pid: int) -> float:
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:
         return 0.0
-
-
-def seconds_in_line(pid: int) -> dict[int, float]:
-    """Seconds that each thread waited for a processor although it was runnable: see schedstat in
-    proc(5). Empty if the kernel does not count them, or the process is gone."""
-    threads = _names(f"/proc/{pid}/task")
-    words = {t: _first_piece(f"/proc/{pid}/task/{t}/schedstat").split() for t in threads}
-    return {int(t): int(found[1]) / 1e9 for t, found in words.items() if len(found) == 3}
-
-
-def longest_in_line(before: dict[int, float], after: dict[int, float]) -> float:
-    """The seconds that one thread waited for a processor: the one that waited longest. Both are of
-    seconds_in_line()."""
-    in_line = [seconds - before.get(thread, seconds) for thread, seconds in after.items()]
-    return max(in_line, default=0.0)
-
-
-def wait_channels(pid: int) -> set[str]:
-    """The kernel's functions in which its threads sleep: "do_epoll_wait". "0" where the kernel does
-    not say, or for a thread that runs; empty when the process is gone."""
-    return set(of_threads(pid, "wchan"))
-
-
-def of_threads(pid: int, name: str) -> list[str]:
-    """The contents of this file for each of its threads; empty when the process is gone."""
-    return list(by_thread(pid, name).values())
-
-
-def by_thread(pid: int, name: str) -> dict[int, str]:
-    """The contents of this file, by the id of the thread."""
-    return {tid: read(f"/proc/{pid}/task/{tid}/{name}").decode() for tid in threads(pid)}
-
-
-def threads(pid: int) -> list[int]:
-    """The ids of its threads; empty when the process is gone."""
-    return [int(name) for name in _names(f"/proc/{pid}/task")]
-
-
-def stopped(pid: int) -> bool:
-    """Whether all its threads are stopped or have ended, or it is gone."""
-    return all(fields[0] in (b"T", b"t", b"Z", b"X") for fields in _threads(pid))
-
-
-def ending(pid: int) -> bool:
-    """Whether it has ended, or will in a moment: all its threads are about to exit."""
-    return all(int(fields[_FLAGS]) & _PF_EXITING for fields in _threads(pid))
 
 
 def resident_bytes(pid: int) -> int:
@@ -332,11 +288,9 @@ def listening_ports(pids: Iterable[int]) -> list[int]:
 
 def listeners() -> dict[str, int]:
     """The port of every listening TCP socket; sockets are named as descriptor_targets() does."""
-    found = {}
-    for family in _TCP:  # they come first, see tcp_seq_start() in net/ipv4/tcp_ipv4.c
-        for socket in takewhile(lambda one: one.listens, _sockets(family)):
-            found[f"socket:[{socket.inode}]"] = socket.port
-    return found
+    # They come first, see tcp_seq_start() in net/ipv4/tcp_ipv4.c.
+    found = (takewhile(lambda one: one.listens, _sockets(family)) for family in _TCP)
+    return {f"socket:[{socket.inode}]": socket.port for family in found for socket in family}
 
 
 def connected_ports() -> set[int]:
@@ -356,10 +310,10 @@ def _sockets(path: str) -> Iterator[_Socket]:
         pass
 
 
-def _threads(pid: int) -> list[list[bytes]]:
-    """The fields of every thread of the process."""
-    names = _names(f"/proc/{pid}/task")
-    return list(filter(None, (_stat(f"/proc/{pid}/task/{name}/stat") for name in names)))
+def _threads(pid: int) -> dict[int, list[bytes]]:
+    """The fields of every thread of the process, by its id."""
+    found = {tid: _stat(f"/proc/{pid}/task/{tid}/stat") for tid in threads(pid)}
+    return {tid: fields for tid, fields in found.items() if fields}
 
 
 def _names(directory: str) -> list[str]:
@@ -372,30 +326,20 @@ def _names(directory: str) -> list[str]:
 
 def _stat(path: str) -> list[bytes]:
     """The fields of a stat file from the third (state) on; see proc(5). Empty when it is gone."""
-    text = _first_piece(path)
+    text = read(path)
     return text[text.rindex(b")") + 2 :].split() if text else []  # the name may contain anything
-
-
-def _first_piece(path: str) -> bytes:
-    """One read of the file, which returns all of a one-line file; otherwise as read(). A look at
-    all processes reads hundreds of these, so no second read for the end."""
-    return _read(path, _LINE, once=True)
 
 
 def read(path: str) -> bytes:
     """The whole file; empty when it, or its process, is gone or not ours to read."""
-    return _read(path, _PIECE)
-
-
-def _read(path: str, size: int, once: bool = False) -> bytes:
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except _GONE:
         return b""
     try:  # without a file object: thousands of these are read in a row
-        parts = [os.read(file, size)]
-        while parts[-1] and not once:
-            parts.append(os.read(file, size))
+        parts = [os.read(file, _PIECE)]
+        while parts[-1]:
+            parts.append(os.read(file, _PIECE))
         return b"".join(parts)
     except _GONE:
         return b""

@@ -22,7 +22,7 @@ from harness.client.stream import Stream, connected_to
 from harness.feedback.conversation import Conversation
 from harness.feedback.failure import Failure, NotJudged
 from harness.server import build
-from harness.server.linux import network
+from harness.server.linux import prctl
 from harness.server.preload import Shim, alloc_library
 from harness.server.process import ServerProcess
 from harness.submission.sizes import KIB
@@ -278,7 +278,7 @@ class Stage:
         port = self.run.port
         if port is None or port not in procfs.connected_ports():
             return False
-        if network.enter_new():
+        if prctl.enter_new_network():
             return True
         text = (
             f"waits until port {port} is free: connections of the earlier server are in TIME_WAIT"

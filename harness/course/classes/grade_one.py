@@ -26,8 +26,9 @@ from harness.course.isolation.isolation import Isolation, Places
 from harness.feedback.printable import harmless
 from harness.grade import results
 from harness.grade.scoring import Grade
-from harness.server import kill, scratch
+from harness.server import scratch
 from harness.server.linux import prctl
+from harness.server.process_tree import until_gone
 from harness.submission import files
 from harness.submission.chapters import ROOT
 from harness.submission.target import quoted
@@ -195,7 +196,7 @@ def _ended(process: subprocess.Popen) -> Iterator[None]:
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(LAST_SECONDS)
-        kill.until_gone(procfs.below, LAST_SECONDS)
+        until_gone(procfs.below, LAST_SECONDS)
         process.poll()
 
 

@@ -3,9 +3,8 @@
     python -m harness.course.isolation \
         [--lab DIR --chapter NN --submission DIR --output DIR] [--more PATH] -- COMMAND
 
-A control group bounds its memory and its threads, where one can be made. With these options
-it is confined by Landlock as well. When the command has ended, or this process has to end, nothing
-is left that the command has started.
+With these options it is confined by Landlock. When the command has ended, or this process has to
+end, nothing is left that the command has started.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from pathlib import Path
 
 from harness.course.isolation import landlocked
 from harness.course.isolation.isolation import Places, environment
-from harness.server import kill, scratch
-from harness.server.linux import cgroup, landlock, prctl, seccomp
+from harness.server import scratch
+from harness.server.linux import landlock, prctl
+from harness.server.process_tree import until_gone
 from harness.submission import chapters, command_line
 from harness.submission.sizes import MIB
 from harness.submission.surroundings import within
 from harness.waiting import procfs
 
-MEMORY_BYTES = 4096 * MIB  # a grade has up to three servers, and each may have 1,536 MiB
 THREADS = 16_384  # of all processes of a grade; a server may have 8,192
 FILE_BYTES = 1024 * MIB
 PRIVATE = ".private-"  # the temporary directory, in the directory for results
@@ -43,13 +42,8 @@ def main(arguments: list[str]) -> int:
     for number in _ENDING:
         signal.signal(number, _ended)
     prctl.adopt_orphans()
-    group = cgroup.enter_new(MEMORY_BYTES, THREADS)
-    try:
-        with confinement(options) as (variables, confine):
-            return run(options.command, variables, confine)
-    finally:
-        if group:
-            group.leave()
+    with confinement(options) as (variables, confine):
+        return run(options.command, variables, confine)
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -73,7 +67,6 @@ def confinement(
 ) -> Iterator[tuple[dict[str, str], Callable[[], None]]]:
     """The variables of the command, and what it calls before it is executed."""
     if options.lab is None:
-        # bwrap clears the environment of the grade; but its own can be read in /proc/1.
         yield environment(Path(tempfile.gettempdir())), prctl.die_with_parent
         return
     for old in options.output.glob(f"{PRIVATE}*"):  # of one that was killed
@@ -106,7 +99,7 @@ def _confine(made: int) -> None:
     for which, limit in limits.items():
         hard = resource.getrlimit(which)[1]
         resource.setrlimit(which, (within(limit, hard),) * 2)
-    seccomp.refuse_lasting_memory()
+    prctl.refuse_lasting_memory()
     if not (prctl.drop_capabilities() and landlock.enter(made)):
         raise OSError("not confined")
 
@@ -119,7 +112,7 @@ def run(command: list[str], variables: dict[str, str], confine: Callable[[], Non
     finally:
         if process.poll() is None:
             _end(process)
-        kill.until_gone(procfs.below, ENDING_SECONDS)
+        until_gone(procfs.below, ENDING_SECONDS)
     return status if status >= 0 else 128 - status
 
 

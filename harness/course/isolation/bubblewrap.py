@@ -38,8 +38,8 @@ ALWAYS = (
 ).split()
 
 
-# Memory and threads are bounded from outside: there are no control groups inside.
-BOUNDED = (sys.executable, "-m", "harness.course.isolation", "--")
+# Gives bwrap the variables of the grade only: its own can be read in /proc/1.
+CLEARED = (sys.executable, "-m", "harness.course.isolation", "--")
 
 
 class Bubblewrap(Isolation):
@@ -57,7 +57,7 @@ class Bubblewrap(Isolation):
         lab, submission, output = (path.resolve() for path in given)
         shared = [places.libraries.resolve()] if places.libraries else []
         return [
-            *BOUNDED,
+            *CLEARED,
             self._program,
             *ALWAYS,
             *(["--disable-userns"] if "--disable-userns" in self._words else []),

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from harness.course.isolation.isolation import SETTINGS, SYSTEM, Isolation, Places, of_python
-from harness.server.linux import landlock, seccomp
+from harness.server.linux import landlock, prctl
 from harness.submission import parts
 
 SIGNALS_SINCE = 6  # the version of Landlock that keeps signals in, too
@@ -27,7 +27,7 @@ class Landlocked(Isolation):
 
     def __init__(self) -> None:
         signals = landlock.version() >= SIGNALS_SINCE
-        memory = seccomp.known()
+        memory = prctl.can_refuse_calls()
         self.open = (
             NETWORK,
             NAMES,

@@ -29,7 +29,7 @@ BLOCKS = {"EVENT_LOOP_WORK_BLOCKS": "1"}  # look_at_blocks() of work.c looks
 # checks of _FORTIFY_SOURCE are no part of the source.
 FLAGS = ("-fsanitize-coverage=trace-pc", "-O1", "-fno-builtin", "-U_FORTIFY_SOURCE")
 NOT_COUNTED = "-fno-sanitize-coverage=trace-pc"  # for files of the grader
-WRAPPED = re.findall(r"^WRAP\((\w+)", SOURCE.read_text(), re.M)
+WRAPPED = re.findall(r"^(?:WRAP|COSTS|CALLS|MOVES)\((\w+)", SOURCE.read_text(), re.M)
 LINKING = tuple(f"-Wl,--wrap={name}" for name in WRAPPED)
 
 BYTES_A_STEP = 16

@@ -4,7 +4,7 @@
  * This file is linked with a program whose other files were compiled with
  * -fsanitize-coverage=trace-pc: then the program calls __sanitizer_cov_trace_pc() at the beginning
  * of each of its basic blocks, which are pieces of code without a branch. And it is linked with
- * --wrap=NAME for each WRAP below: then the program calls our function where it means that of the
+ * --wrap=NAME for each NAME of the macros below: then the program calls our function where it means that of the
  * C library. The library's calls of its own functions do not come by here.
  *
  * The environment variable EVENT_LOOP_WORK names a file of the layout below, made by the harness
@@ -115,79 +115,16 @@ static void moved(size_t bytes)
     type wrapped_##name(__VA_ARGS__) __asm__("__wrap_" #name);                                     \
     type wrapped_##name(__VA_ARGS__)
 
-/* Memory */
+/* WRAP for a function whose cost is known before it is called with ARGUMENTS. */
+#define COSTS(name, type, cost, arguments, ...)                                                    \
+    WRAP(name, type, __VA_ARGS__)                                                                  \
+    {                                                                                              \
+        cost;                                                                                      \
+        return real_##name arguments;                                                              \
+    }
 
-WRAP(memcpy, void *, void *to, const void *from, size_t size)
-{
-    moved(size);
-    return real_memcpy(to, from, size);
-}
+/* What the C library does. A search looks at the bytes before what it finds, or at all. */
 
-WRAP(mempcpy, void *, void *to, const void *from, size_t size)
-{
-    moved(size);
-    return real_mempcpy(to, from, size);
-}
-
-WRAP(memmove, void *, void *to, const void *from, size_t size)
-{
-    moved(size);
-    return real_memmove(to, from, size);
-}
-
-WRAP(memset, void *, void *to, int value, size_t size)
-{
-    moved(size);
-    return real_memset(to, value, size);
-}
-
-WRAP(__memcpy_chk, void *, void *to, const void *from, size_t size, size_t room)
-{
-    moved(size);
-    return real___memcpy_chk(to, from, size, room);
-}
-
-WRAP(__mempcpy_chk, void *, void *to, const void *from, size_t size, size_t room)
-{
-    moved(size);
-    return real___mempcpy_chk(to, from, size, room);
-}
-
-WRAP(__memmove_chk, void *, void *to, const void *from, size_t size, size_t room)
-{
-    moved(size);
-    return real___memmove_chk(to, from, size, room);
-}
-
-WRAP(__memset_chk, void *, void *to, int value, size_t size, size_t room)
-{
-    moved(size);
-    return real___memset_chk(to, value, size, room);
-}
-
-WRAP(bzero, void, void *to, size_t size)
-{
-    moved(size);
-    real_bzero(to, size);
-}
-
-WRAP(bcopy, void, const void *from, void *to, size_t size)
-{
-    moved(size);
-    real_bcopy(from, to, size);
-}
-
-WRAP(realloc, void *, void *block, size_t size)
-{
-    size_t before = malloc_usable_size(block);
-    uintptr_t place = (uintptr_t)block;
-    void *new = real_realloc(block, size);
-    if (new != NULL && (uintptr_t) new != place)
-        moved(before < size ? before : size);
-    return new;
-}
-
-/* A search looks at the bytes before what it finds, or at all. */
 static void searched(const void *from, const void *found, size_t all)
 {
     moved(found != NULL ? (size_t)((const char *)found - (const char *)from) + 1 : all);
@@ -214,23 +151,6 @@ WRAP(memmem, void *, const void *from, size_t size, const void *wanted, size_t l
     return found;
 }
 
-/* How many bytes of both are the same, and one more where they differ. */
-static size_t compared(const char *one, const char *two, size_t size, bool text)
-{
-    size_t same = 0;
-    while (same < size && one[same] == two[same] && !(text && one[same] == '\0'))
-        same++;
-    return same < size ? same + 1 : size;
-}
-
-WRAP(memcmp, int, const void *one, const void *two, size_t size)
-{
-    moved(compared(one, two, size, false));
-    return real_memcmp(one, two, size);
-}
-
-/* Text */
-
 WRAP(strlen, size_t, const char *text)
 {
     size_t length = real_strlen(text);
@@ -252,12 +172,6 @@ WRAP(strchr, char *, const char *text, int letter)
     return found;
 }
 
-WRAP(strrchr, char *, const char *text, int letter)
-{
-    moved(real_strlen(text));
-    return real_strrchr(text, letter);
-}
-
 WRAP(strstr, char *, const char *text, const char *wanted)
 {
     char *found = real_strstr(text, wanted);
@@ -265,47 +179,45 @@ WRAP(strstr, char *, const char *text, const char *wanted)
     return found;
 }
 
-WRAP(strcmp, int, const char *one, const char *two)
+WRAP(realloc, void *, void *block, size_t size)
 {
-    moved(compared(one, two, SIZE_MAX, true));
-    return real_strcmp(one, two);
+    size_t before = malloc_usable_size(block);
+    uintptr_t place = (uintptr_t)block;
+    void *new = real_realloc(block, size);
+    if (new != NULL && (uintptr_t) new != place)
+        moved(before < size ? before : size);
+    return new;
 }
 
-WRAP(strncmp, int, const char *one, const char *two, size_t size)
+/* How many bytes of both are the same, and one more where they differ. */
+static size_t compared(const char *one, const char *two, size_t size, bool text)
 {
-    moved(compared(one, two, size, true));
-    return real_strncmp(one, two, size);
+    size_t same = 0;
+    while (same < size && one[same] == two[same] && !(text && one[same] == '\0'))
+        same++;
+    return same < size ? same + 1 : size;
 }
 
-WRAP(strcpy, char *, char *to, const char *from)
-{
-    moved(real_strlen(from));
-    return real_strcpy(to, from);
-}
-
-WRAP(strncpy, char *, char *to, const char *from, size_t size)
-{
-    moved(size); /* it fills the rest with zeros */
-    return real_strncpy(to, from, size);
-}
-
-WRAP(stpcpy, char *, char *to, const char *from)
-{
-    moved(real_strlen(from));
-    return real_stpcpy(to, from);
-}
-
-WRAP(strcat, char *, char *to, const char *from)
-{
-    moved(real_strlen(to) + real_strlen(from));
-    return real_strcat(to, from);
-}
-
-WRAP(strdup, char *, const char *text)
-{
-    moved(real_strlen(text));
-    return real_strdup(text);
-}
+COSTS(memcpy, void *, moved(size), (to, from, size), void *to, const void *from, size_t size)
+COSTS(mempcpy, void *, moved(size), (to, from, size), void *to, const void *from, size_t size)
+COSTS(memmove, void *, moved(size), (to, from, size), void *to, const void *from, size_t size)
+COSTS(memset, void *, moved(size), (to, value, size), void *to, int value, size_t size)
+COSTS(bzero, void, moved(size), (to, size), void *to, size_t size)
+COSTS(bcopy, void, moved(size), (from, to, size), const void *from, void *to, size_t size)
+COSTS(memcmp, int, moved(compared(one, two, size, false)), (one, two, size), const void *one,
+      const void *two, size_t size)
+COSTS(strcmp, int, moved(compared(one, two, SIZE_MAX, true)), (one, two), const char *one,
+      const char *two)
+COSTS(strncmp, int, moved(compared(one, two, size, true)), (one, two, size), const char *one,
+      const char *two, size_t size)
+COSTS(strrchr, char *, moved(real_strlen(text)), (text, letter), const char *text, int letter)
+COSTS(strcpy, char *, moved(real_strlen(from)), (to, from), char *to, const char *from)
+COSTS(stpcpy, char *, moved(real_strlen(from)), (to, from), char *to, const char *from)
+COSTS(strncpy, char *, moved(size), (to, from, size), /* it fills the rest with zeros */
+      char *to, const char *from, size_t size)
+COSTS(strcat, char *, moved(real_strlen(to) + real_strlen(from)), (to, from), char *to,
+      const char *from)
+COSTS(strdup, char *, moved(real_strlen(text)), (text), const char *text)
 
 /* System calls */
 
@@ -319,131 +231,59 @@ static void look_at_blocks(void)
     count()->joined += before > now ? before - now : 0;
 }
 
-/* A call that has moved so many bytes, or has failed. */
-static ssize_t called(ssize_t result)
+static void called(size_t descriptors)
 {
     struct tally *tally = count();
     if (blocks_count)
         look_at_blocks();
     tally->calls++;
-    tally->bytes += result > 0 ? (size_t)result : 0;
-    return result;
+    tally->watched += descriptors; /* those that the kernel looks at */
 }
 
-/* A call after which it is not said how much was moved. */
-static int did(int result)
-{
-    called(0);
-    return result;
-}
+/* WRAP for a call that is given so many descriptors. */
+#define CALLS(name, descriptors, arguments, ...)                                                   \
+    WRAP(name, int, __VA_ARGS__)                                                                   \
+    {                                                                                              \
+        int result = real_##name arguments;                                                        \
+        called((size_t)(descriptors));                                                             \
+        return result;                                                                             \
+    }
 
-/* One that was given so many descriptors: the kernel looks at each of them. */
-static int waited(int result, size_t descriptors)
-{
-    count()->watched += descriptors;
-    return did(result);
-}
+/* WRAP for a call that returns how many bytes it has moved, or fails. */
+#define MOVES(name, arguments, ...)                                                                \
+    WRAP(name, ssize_t, __VA_ARGS__)                                                               \
+    {                                                                                              \
+        ssize_t result = real_##name arguments;                                                    \
+        called(0);                                                                                 \
+        moved(result > 0 ? (size_t)result : 0);                                                    \
+        return result;                                                                             \
+    }
 
-WRAP(read, ssize_t, int fd, void *to, size_t size)
-{
-    return called(real_read(fd, to, size));
-}
-
-WRAP(readv, ssize_t, int fd, const struct iovec *parts, int number)
-{
-    return called(real_readv(fd, parts, number));
-}
-
-WRAP(recv, ssize_t, int fd, void *to, size_t size, int flags)
-{
-    return called(real_recv(fd, to, size, flags));
-}
-
-WRAP(recvfrom, ssize_t, int fd, void *to, size_t size, int flags, void *address, socklen_t *length)
-{
-    return called(real_recvfrom(fd, to, size, flags, address, length));
-}
-
-WRAP(recvmsg, ssize_t, int fd, struct msghdr *message, int flags)
-{
-    return called(real_recvmsg(fd, message, flags));
-}
-
-WRAP(write, ssize_t, int fd, const void *from, size_t size)
-{
-    return called(real_write(fd, from, size));
-}
-
-WRAP(writev, ssize_t, int fd, const struct iovec *parts, int number)
-{
-    return called(real_writev(fd, parts, number));
-}
-
-WRAP(send, ssize_t, int fd, const void *from, size_t size, int flags)
-{
-    return called(real_send(fd, from, size, flags));
-}
-
-WRAP(sendto, ssize_t, int fd, const void *from, size_t size, int flags, const void *address,
-     socklen_t length)
-{
-    return called(real_sendto(fd, from, size, flags, address, length));
-}
-
-WRAP(sendmsg, ssize_t, int fd, const struct msghdr *message, int flags)
-{
-    return called(real_sendmsg(fd, message, flags));
-}
-
-WRAP(poll, int, struct pollfd *fds, nfds_t number, int timeout)
-{
-    return waited(real_poll(fds, number, timeout), number);
-}
-
-WRAP(ppoll, int, struct pollfd *fds, nfds_t number, const struct timespec *timeout,
-     const sigset_t *mask)
-{
-    return waited(real_ppoll(fds, number, timeout, mask), number);
-}
-
-WRAP(select, int, int number, fd_set *in, fd_set *out, fd_set *urgent, struct timeval *timeout)
-{
-    return waited(real_select(number, in, out, urgent, timeout), (size_t)number);
-}
-
-WRAP(pselect, int, int number, fd_set *in, fd_set *out, fd_set *urgent,
-     const struct timespec *timeout, const sigset_t *mask)
-{
-    return waited(real_pselect(number, in, out, urgent, timeout, mask), (size_t)number);
-}
-
-WRAP(epoll_wait, int, int epfd, struct epoll_event *events, int room, int timeout)
-{
-    return did(real_epoll_wait(epfd, events, room, timeout));
-}
-
-WRAP(epoll_pwait, int, int epfd, struct epoll_event *events, int room, int timeout,
-     const sigset_t *mask)
-{
-    return did(real_epoll_pwait(epfd, events, room, timeout, mask));
-}
-
-WRAP(epoll_ctl, int, int epfd, int operation, int fd, struct epoll_event *event)
-{
-    return did(real_epoll_ctl(epfd, operation, fd, event));
-}
-
-WRAP(accept, int, int fd, void *address, socklen_t *length)
-{
-    return did(real_accept(fd, address, length));
-}
-
-WRAP(accept4, int, int fd, void *address, socklen_t *length, int flags)
-{
-    return did(real_accept4(fd, address, length, flags));
-}
-
-WRAP(close, int, int fd)
-{
-    return did(real_close(fd));
-}
+MOVES(read, (fd, to, size), int fd, void *to, size_t size)
+MOVES(readv, (fd, parts, number), int fd, const struct iovec *parts, int number)
+MOVES(recv, (fd, to, size, flags), int fd, void *to, size_t size, int flags)
+MOVES(recvfrom, (fd, to, size, flags, address, length), int fd, void *to, size_t size, int flags,
+      void *address, socklen_t *length)
+MOVES(recvmsg, (fd, message, flags), int fd, struct msghdr *message, int flags)
+MOVES(write, (fd, from, size), int fd, const void *from, size_t size)
+MOVES(writev, (fd, parts, number), int fd, const struct iovec *parts, int number)
+MOVES(send, (fd, from, size, flags), int fd, const void *from, size_t size, int flags)
+MOVES(sendto, (fd, from, size, flags, address, length), int fd, const void *from, size_t size,
+      int flags, const void *address, socklen_t length)
+MOVES(sendmsg, (fd, message, flags), int fd, const struct msghdr *message, int flags)
+CALLS(poll, number, (fds, number, timeout), struct pollfd *fds, nfds_t number, int timeout)
+CALLS(ppoll, number, (fds, number, timeout, mask), struct pollfd *fds, nfds_t number,
+      const struct timespec *timeout, const sigset_t *mask)
+CALLS(select, number, (number, in, out, urgent, timeout), int number, fd_set *in, fd_set *out,
+      fd_set *urgent, struct timeval *timeout)
+CALLS(pselect, number, (number, in, out, urgent, timeout, mask), int number, fd_set *in,
+      fd_set *out, fd_set *urgent, const struct timespec *timeout, const sigset_t *mask)
+CALLS(epoll_wait, 0, (epfd, events, room, timeout), int epfd, struct epoll_event *events, int room,
+      int timeout)
+CALLS(epoll_pwait, 0, (epfd, events, room, timeout, mask), int epfd, struct epoll_event *events,
+      int room, int timeout, const sigset_t *mask)
+CALLS(epoll_ctl, 0, (epfd, operation, fd, event), int epfd, int operation, int fd,
+      struct epoll_event *event)
+CALLS(accept, 0, (fd, address, length), int fd, void *address, socklen_t *length)
+CALLS(accept4, 0, (fd, address, length, flags), int fd, void *address, socklen_t *length, int flags)
+CALLS(close, 0, (fd), int fd)

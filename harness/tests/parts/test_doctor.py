@@ -40,7 +40,7 @@ HIDDEN = [
     ("AddressSanitizer", "CC", refuses("-fsanitize=address")),
     ("ThreadSanitizer", "CC", refuses("-fsanitize=thread")),
     ("sock_diag", "harness.waiting.sockets._ask", Mock(side_effect=NO_ANSWER)),
-    ("io_uring", "harness.server.linux.ring._SETUP", 1_000_000),  # a call that no kernel has
+    ("io_uring", "harness.server.linux.prctl._RING", [1_000_000]),  # a call that no kernel has
     ("redis-cli", "shutil.which", without("redis-cli")),
     ("redis-benchmark", "shutil.which", without("redis-benchmark")),
     ("redis-py", "sys.executable", "/bin/false"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.server import preload
-from harness.server.linux import ring
+from harness.server.linux import prctl
 from harness.server.preload import Shim, shim_library
 from harness.waiting.clock import MS, Clock, OwnClock, Start
 from harness.waiting.wait import wait_until
@@ -152,7 +152,7 @@ int main(void)
 """
 
 
-@pytest.mark.skipif(ring.problem() != "", reason=ring.problem())
+@pytest.mark.skipif(prctl.ring_problem() != "", reason=prctl.ring_problem())
 def test_a_call_that_submits_waits_until_its_limit(tmp_path):
     """When the first slice is over, the call returns how many operations it has submitted."""
     command = [str(tmp_path / "on-a-ring")]

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness.server.linux import ring
+from harness.server.linux import prctl
 from harness.student.demos import ch01, ch06, ch07
 from harness.submission.chapters import CHAPTERS, ROOT
 from harness.tests import golden, shell
@@ -28,8 +28,8 @@ def lacking(chapter):
     if chapter in GROWS and resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 5200:
         return "too few descriptors"
     tools = {"11": ["strace"], "12": ["redis-cli", "redis-server"]}.get(chapter, [])
-    missing = [tool for tool in tools if not shutil.which(tool)]
-    return f"{missing[0]} is not installed" if missing else (chapter == "11" and ring.problem())
+    missing = [f"{tool} is not installed" for tool in tools if not shutil.which(tool)]
+    return missing[0] if missing else (chapter == "11" and prctl.ring_problem())
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_each_toy_prints_what_its_handout_shows(tmp_path):
     toys = sorted(path.name for path in (ROOT / "docs/toys").glob("*.c"))
     assert sorted(name for _, name, _ in shown) == sorted(listed) == toys
     for command, name, output in shown:
-        if "-luring" in command and ring.problem():
+        if "-luring" in command and prctl.ring_problem():
             continue
         words = shlex.split(command.replace("build/toy", str(tmp_path / "toy")))
         subprocess.run([*words, "-Wall", "-Wextra", "-Werror"], cwd=ROOT, check=True)
