@@ -32,7 +32,7 @@ class Mark:
     module: it has no server; programs of the grader call the student's files, see modules/program.py.
     hints: what a general hint (a key of failure.HINT_KEYS) means here: the key of a better one.
     descriptors: as many as it opens here, and in its server.
-    needs: an instrument without which it is not judged, a key of student/needed.py.
+    needs: an instrument without which it is not judged, which student/doctor.py tries.
     sees_calls: it counts or disturbs, with server/preload, calls that move bytes. A server that moves
     them by completion makes none: it is started so that it does, see submission.chapters.Chapter.by_calls.
     refusals: clients of it send what has to be refused as too long, so the server may well say so.

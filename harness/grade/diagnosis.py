@@ -62,8 +62,6 @@ class Diagnosis:
     server: str = ""  # its state at the end
     stderr: str = ""  # its last lines
     crashed: str = ""  # where in its source
-    before: str = ""  # whether the claim has passed before; see history.py
-    order: str = ""  # of the calls of its servers; see instruments/order.py
     busy: bool = False  # the machine was too busy to judge it
     late: bool = False  # the server may only have been too slow, and no wait may be that long
 

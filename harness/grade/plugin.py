@@ -18,8 +18,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -36,8 +34,8 @@ from harness.claims.context.fixtures import (
 from harness.claims.context.stage import Run, Stage
 from harness.client.redis.here import OTHERS
 from harness.feedback.failure import Failure, NotJudged, TooBusy
-from harness.grade import diagnosis, guard, runner
-from harness.grade.workers import GONE, Workers
+from harness.grade import diagnosis, runner
+from harness.grade.workers import GONE, KILLED, Workers
 from harness.server import kill, limits
 from harness.server.linux import prctl, ring
 from harness.server.process_tree import destroy_all
@@ -89,13 +87,25 @@ def pytest_unconfigure(config):
 
 def reports_of(item):
     """Runs the test; once more if the server has shown that it goes by a clock of its own: then its
-    servers keep that of the machine from their start."""
-    item.config.lab_own_clock = ""
+    servers keep that of the machine from their start. The last report has the result."""
+    item.config.lab_own_clock, item.lab_found = "", []
     reports = runtestprotocol(item, log=False)
     if item.config.lab_own_clock:
         item._initrequest()  # its fixtures begin again
+        item.lab_found.clear()
         reports = runtestprotocol(item, log=False)
+    bad = sorted(item.lab_found, key=lambda found: not found.failed)  # of set-up, body, clean-up
+    seconds = sum(report.duration for report in reports)
+    result = _result(item.nodeid, bad[0] if bad else None, seconds)
+    reports[-1].user_properties.append((PROPERTY, result))
     return reports
+
+
+def _result(nodeid, found, seconds=0.0):
+    """The line that tells what became of a test; `found` is None if it has passed."""
+    told = found and found.told()
+    name = nodeid.split("::")[-1]
+    return json.dumps({"name": name, "seconds": round(seconds, 2), "diagnosis": told})
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -124,28 +134,17 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Adds the diagnosis to the report of each phase of a test that has not passed."""
-    report = (yield).get_result()
+    """Adds a diagnosis for each phase of a test that has not passed."""
+    yield
     stage = getattr(item, "lab_stage", None)
     if call.excinfo is None:
         if stage is not None and call.when == "call":
             stage.body_passed = True
-            _order(stage, stage.run.order)
         return
     if isinstance(call.excinfo.value, OwnClock):
         item.config.lab_own_clock = str(call.excinfo.value)
     mark, error = item.function.claim, _in_time(call.excinfo.value, stage)
-    order = _order(stage, stage.run.order) if call.when == "call" else ""
-    found = replace(diagnosis.diagnose(error, stage, mark.hints, mark.refusals), order=order)
-    report.user_properties.append((PROPERTY, found.told()))
-
-
-def _order(stage, file):
-    """The order of what its servers did, which is also written to `file`, unless that is None."""
-    found = stage.order()
-    if file:
-        Path(file).write_text(found)
-    return found
+    item.lab_found.append(diagnosis.diagnose(error, stage, mark.hints, mark.refusals))
 
 
 def _put_off_the_alarm(stage, seconds):
@@ -183,25 +182,19 @@ def _in_time(error, stage):
 
 
 class Outcomes:
-    """Puts the phases of each test together, in the process that has all reports."""
+    """Tells what becomes of the tests, in the process that has all reports."""
 
     def __init__(self, descriptor):
         os.set_inheritable(descriptor, False)
         self._file = open(descriptor, "w", encoding="utf-8")
-        self._phases = {}
         self._a_worker_died = False
 
     def pytest_runtest_logreport(self, report):
-        phases = self._phases.setdefault(report.nodeid, [])
-        phases.append((_diagnosis(report), report.duration))
-        if report.when in ("teardown", GONE):
-            found = _worst([phase for phase, _ in self._phases.pop(report.nodeid)])
-            result = {
-                "name": report.nodeid.split("::")[-1],
-                "seconds": round(sum(seconds for _, seconds in phases), 2),
-                "diagnosis": found,
-            }
-            print(json.dumps(result), file=self._file, flush=True)
+        result = dict(report.user_properties).get(PROPERTY)
+        if report.when == GONE:
+            result = _result(report.nodeid, diagnosis.not_judged(KILLED))
+        if result:
+            print(result, file=self._file, flush=True)
 
     def worker_died(self):
         """What its servers leave is ours now, and nobody else would end it."""
@@ -221,20 +214,3 @@ def _orphans(thorough):
     me = processes[os.getpid()]
     children = [p for p in processes.values() if p.parent == me.pid and p.session != me.session]
     return procfs.tree([child.pid for child in children], processes)
-
-
-def _diagnosis(report):
-    """The diagnosis of one phase of a test, as JSON; None if the phase has passed."""
-    found = dict(report.user_properties).get(PROPERTY)
-    if found or report.passed:
-        return found
-    message = guard.KILLED if report.when == GONE else str(report.longrepr)
-    return diagnosis.not_judged(message).told()
-
-
-def _worst(phases):
-    """The diagnosis of a test, which passes only if its set-up, body and clean-up all pass."""
-    bad = [phase for phase in phases if phase]
-    if bad:
-        return next((phase for phase in bad if phase["failed"]), bad[0])
-    return None if len(phases) == 3 else diagnosis.not_judged("it did not finish").told()

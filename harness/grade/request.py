@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,10 +20,6 @@ MOST_NAMES = 12  # of tests that T could have meant
 MOST_WORKERS = 6
 
 
-def never() -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class Request:
     """What a grade has to do with its target.
@@ -32,10 +27,8 @@ class Request:
     `only`: a TODO ("03.2") or a part of test names. `seed`: None: it follows from the submission.
     `jobs`: tests at the same time. `limit`: seconds for all of them together. `memcheck`: under
     valgrind. `until_lost`: one failed test is enough. `results`: None: build/results/NN.json.
-    `told`: each test is told when it is over. `first`: names of claims that are run before the
-    others. `stop`: called after each test; the grade ends when it returns true. `trace`: where the
-    record of one test is written. `order`: and the order of its calls. `debugger`: the socket of a
-    gdb that waits, see instruments/gdb.py.
+    `trace`: where the record of one test is written. `debugger`: the socket of a gdb that waits,
+    see instruments/gdb.py.
     """
 
     only: str | None = None
@@ -46,11 +39,7 @@ class Request:
     until_lost: bool = False
     results: Path | None = None
     claims: Path = scoring.CLAIMS
-    told: bool = False
-    first: Collection[str] = ()
-    stop: Callable[[], bool] = never
     trace: Path | None = None
-    order: Path | None = None
     debugger: Path | None = None
 
 

@@ -1,7 +1,6 @@
 """make replay: one test again, with the same seed, on the server as it is now; GDB=1: in gdb.
 
-A failure prints its ID, which holds everything needed: chapter, test and seed. The grade has stored
-the order of the server's calls, where that does not depend on chance: it is compared.
+A failure prints its ID, which holds everything needed: chapter, test and seed.
 Exit status: that of a grade.
 """
 
@@ -9,14 +8,11 @@ from __future__ import annotations
 
 import argparse
 import re
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 
 from harness.claims.context import gdb
-from harness.claims.context.order import compare
 from harness.feedback.failure import NotJudged
-from harness.grade import orders, report, terminal
+from harness.grade import report, terminal
 from harness.grade.judge import grade_target
 from harness.grade.request import asked, one_test, parse
 from harness.submission import command_line
@@ -52,16 +48,7 @@ def run(options: argparse.Namespace) -> int:
     target, request = named(options), asked(options)
     claim = one_test(request, target.chapter)
     greeting = gdb.OF_A_PROGRAM if claim.module else gdb.OF_A_SERVER
-    with (
-        gdb.session(setting("GDB"), greeting) as debugger,
-        tempfile.TemporaryDirectory(prefix="lab-replay-") as scratch,
-    ):
-        file = Path(scratch) / "order"
-        request = replace(request, only=claim.name, order=file, debugger=debugger)
-        found = grade_target(target, request)
-        order = file.read_text() if file.exists() else ""
+    with gdb.session(setting("GDB"), greeting) as debugger:
+        found = grade_target(target, replace(request, only=claim.name, debugger=debugger))
     print(report.chapter(found, terminal.look(verbose=True)))
-    before = orders.of(found, claim.name)
-    if order and before:
-        print(f"\nthe calls of the server, and those of the grade:\n  {compare(order, before)}")
     return found.status

@@ -45,8 +45,8 @@ class Run:
     by their names without a layer, as debuggers print them; they are in `directory`, and the lab's
     own in the directories `untouched`. `by_calls`: options for a claim that sees calls, see
     submission.chapters.Chapter. `chapter`: the number of the one that is graded. `trace`: the file for the
-    record of the test. `order`: the file for the order of its calls. `debugger`: the file that
-    tells a debugger which server to attach to, before the test begins.
+    record of the test. `debugger`: the file that tells a debugger which server to attach to, before
+    the test begins.
     """
 
     argv: list[str]
@@ -61,7 +61,6 @@ class Run:
     by_calls: list[str] = field(default_factory=list)
     chapter: str = ""
     trace: str | None = None
-    order: str | None = None
     debugger: str | None = None
 
     def save(self, path: Path) -> None:
@@ -433,10 +432,6 @@ class Stage:
         """What a general hint means with the framing of the server concerned."""
         server = self.concerned
         return server.framing.hints.get(hint, hint) if isinstance(server, Server) else hint
-
-    def order(self) -> str:
-        """The calls of its servers in their order; "" if that is left to chance: see order.py."""
-        return order.of(one.order for one in self.servers if isinstance(one, Server))
 
     def pid(self) -> int | None:
         """The process id of the server concerned, if it has not ended."""
