@@ -33,7 +33,7 @@ class Mark:
     modules/program.py.
     hints: what a general hint (a key of failure.HINT_KEYS) means here: the key of a better one.
     descriptors: as many as it opens here, and in its server.
-    needs: an instrument without which it is not judged, a key of student/needed.py.
+    needs: an instrument without which it is not judged, which student/doctor.py tries.
     sees_calls: it counts or disturbs, with server/preload, calls that move bytes. A server that
     moves them by completion makes none: it is started so that it does, see
     submission.chapters.Chapter.by_calls.

@@ -62,7 +62,6 @@ class Diagnosis:
     server: str = ""  # its state at the end
     stderr: str = ""  # its last lines
     crashed: str = ""  # where in its source
-    before: str = ""  # whether the claim has passed before; see history.py
     busy: bool = False  # the machine was too busy to judge it
     late: bool = False  # the server may only have been too slow, and no wait may be that long
 

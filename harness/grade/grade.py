@@ -10,12 +10,13 @@ import argparse
 import signal
 import sys
 import traceback
-from dataclasses import replace
+from fractions import Fraction
 
 from harness.feedback.failure import NotJudged
-from harness.grade import errors, report, scoring, terminal
+from harness.grade import report, results, scoring, terminal
 from harness.grade.judge import grade_target
 from harness.grade.request import RESULTS, Request, asked, parse
+from harness.grade.scoring import Grade, number_text
 from harness.server.linux import prctl
 from harness.submission import chapters, command_line
 from harness.submission.target import WrongUsage, as_typed, named, resolve
@@ -42,21 +43,19 @@ def main(arguments: list[str]) -> int:
 def run(options: argparse.Namespace) -> int:
     """Grades what the options name and prints it. Returns the exit status."""
     request = asked(options)
-    look = terminal.look(options.verbose)
     if options.chapter is None:
-        return board(options, request, look)
+        return board(options, request)
     target = named(options)
     if options.errors and target.source is None:
         raise WrongUsage("ERRORS=1 names lines of C files, and SERVER= has none here; give DIR=")
-    whole = request.only is None and request.results is None
-    grade = grade_target(target, replace(request, told=whole))
-    print(report.chapter(grade, look))
+    grade = grade_target(target, request)
+    print(report.chapter(grade, terminal.look(options.verbose)))
     if options.errors:
-        print("", *errors.lines(grade), sep="\n")
+        print("", *results.messages(grade), sep="\n")
     return grade.status
 
 
-def board(options: argparse.Namespace, request: Request, look: report.Look) -> int:
+def board(options: argparse.Namespace, request: Request) -> int:
     """A line a chapter, as each is graded. Returns the exit status for all of them."""
     names = ("dir", "server", "port", "only", "results", "errors")
     given = [name for name in names if getattr(options, name)]
@@ -67,7 +66,7 @@ def board(options: argparse.Namespace, request: Request, look: report.Look) -> i
     print("Event Loop Lab\n")
     if len(chosen) > 1:
         print(f"{len(chosen)} chapters, one after the other: this takes some minutes.\n")
-    print(report.board_head(), flush=True)
+    print(HEAD, flush=True)
     grades, verdicts = [], set()
     for chapter in chosen:
         try:
@@ -78,11 +77,39 @@ def board(options: argparse.Namespace, request: Request, look: report.Look) -> i
         else:
             grades.append(grade)
             verdicts.add(grade.verdict)
-            print(report.board_line(grade, look), flush=True)
-    print("", *report.board_end(grades), sep="\n")
+            print(board_line(grade), flush=True)
+    print("", *board_end(grades), sep="\n")
     if scoring.NOT_JUDGED in verdicts:
         return 2
     return 1 if scoring.FAILED in verdicts else 0
+
+
+HEAD = f"  {'chapter':<15} {'points':>6} {'tests':>7} {'time':>6}"
+
+
+def board_line(grade: Grade) -> str:
+    """One chapter of the board: its name, points, tests that passed, time, the next step."""
+    passed = sum(outcome.verdict == scoring.PASSED for outcome in grade.outcomes)
+    tests = f"{passed}/{len(grade.outcomes)}" if grade.built else ""
+    points = number_text(grade.score)
+    line = f"  {grade.chapter.slug:<15} {points:>6} {tests:>7} {grade.seconds:>4.0f} s"
+    if not grade.built:
+        return f"{line}  does not compile"
+    failed = report.own_first(grade, scoring.FAILED)
+    if failed:
+        return f"{line}  next: {report.task(grade, failed[0]).split(': ')[0]}"
+    judged = grade.verdict == scoring.PASSED
+    return line if judged else f"{line}  not judged: {report.log(grade)}"
+
+
+def board_end(grades: list[Grade]) -> list[str]:
+    """All points, and the next command: that of the first chapter without full points."""
+    score = sum((grade.score for grade in grades), Fraction(0))
+    total = f"  {number_text(score)} of {100 * len(grades)} points"
+    unfinished = [grade for grade in grades if grade.verdict != scoring.PASSED]
+    if unfinished:
+        return [total, f"  next: {unfinished[0].again}"]
+    return [total, "  make grade CH=NN shows one of them in full"]
 
 
 def _to_be_graded(origin: str | None) -> list[chapters.Chapter]:

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
 from pathlib import Path
 
 from harness.claims.context import gdb, valgrind
 from harness.claims.context.stage import Run
 from harness.feedback.printable import harmless
-from harness.grade import guard, history, results, runner, scoring
+from harness.grade import results, runner, scoring
 from harness.grade.diagnosis import Diagnosis
 from harness.grade.request import RESULTS, Request
 from harness.grade.scoring import Claim, Grade, Outcome
 from harness.grade.terminal import Progress
 from harness.server import build
-from harness.server.linux import landlock
-from harness.server.preload import LIBRARIES, shim_library
+from harness.server.preload import shim_library
 from harness.submission import chapters, seed, sources
 from harness.submission.target import Target, WrongUsage, as_typed
 
 BROKEN_SECONDS = 60  # for a server that fails the first frames; of CPU time on a busy machine
 FEW_LATE = 5  # claims; where more wait in vain, the server is the reason
 LAB_OPTIONS = ("-p", "0")  # of the lab's own servers: any free port
-
-
-class Interrupted(Exception):
-    """`stop` of the request, called after each test, has returned true."""
 
 
 class Broken(Exception):
@@ -52,12 +46,9 @@ def grade_target(target: Target, request: Request) -> Grade:
         elsewhere=target.words.replace(f"CH={target.chapter.number}", "", 1),
     )
     grade.outcomes = _outcomes(target, request)
-    grade.left_out = _left_out(grade, request)
     command = _build(target, grade)
     if command:
         _run(grade, command, target, request, file.with_suffix(".log"))
-    if request.results is None and not request.memcheck:
-        history.compare(grade, RESULTS / history.NAME.format(target.chapter.number))
     grade.seconds = time.monotonic() - start
     results.write(grade, file)
     if request.results is None:
@@ -88,29 +79,13 @@ def _outcomes(target: Target, request: Request) -> list[Outcome]:
     if not selected:
         known = ", ".join(dict.fromkeys(claim.number for claim in claims))
         if scoring.select(there, request.only):
-            raise WrongUsage(_not_run(target, request))
+            raise WrongUsage(
+                f"T={request.only}: this is not run of a SERVER= or under valgrind, which distorts "
+                "time, memory and limits: make grade CH= or DIR= runs it"
+            )
         wrong = f"T={request.only}: chapter {chapter.number} has no TODO and no test of that name"
         raise WrongUsage(f"{wrong}; the TODOs are {known}")
     return [Outcome(claim, worth[claim.name]) for claim in selected]
-
-
-def _left_out(grade: Grade, request: Request) -> int:
-    """How many claims that T= names are not run under valgrind."""
-    if not (request.memcheck and request.only):
-        return 0
-    there = scoring.holding(scoring.load(request.claims, grade.chapter), grade.chapter)
-    return len(scoring.select(there, request.only)) - len(grade.outcomes)
-
-
-def _not_run(target: Target, request: Request) -> str:
-    """Why tests that exist are not run in such a grade."""
-    given = f"T={request.only}"
-    if target.command:
-        return f"{given}: this is tested of the lab's own servers only, not of SERVER="
-    return (
-        f"{given}: this is not run under valgrind, which distorts time, memory and limits; "
-        f"`make grade {target.words} {given}` runs it"
-    )
 
 
 def _build(target: Target, grade: Grade) -> list[str]:
@@ -128,21 +103,18 @@ def _build(target: Target, grade: Grade) -> list[str]:
 
 
 def _run(grade: Grade, command: list[str], target: Target, request: Request, log: Path) -> None:
-    """Runs the claims of `grade.outcomes`, and notes the result of each. Raises Interrupted.
+    """Runs the claims of `grade.outcomes`, and notes the result of each.
 
     Those for which the machine was too busy are run once more, one after the other; so are those
     in which a wait took too long, if they are few.
     """
-    claims = _in_order(grade, request.first)
+    claims = _in_order(grade)
     following = Following(grade, request)
     alone = target.port is not None or len(claims) == 1
     jobs = 0 if alone else request.jobs
     grade.log = Path(as_typed(log))
     log.unlink(missing_ok=True)
     how = _how(grade, command, target, request)
-    files = [*{one.file.parent for one in claims}, *LIBRARIES.glob("*.so")]
-    files += [Path(command[0])] if target.source else []
-    before = {} if landlock.works() else guard.digests(files)
     end = time.monotonic() + _limit(request)
     try:
         while claims and not grade.problem:
@@ -162,23 +134,18 @@ def _run(grade: Grade, command: list[str], target: Target, request: Request, log
     finally:
         following.progress.clear()
     scoring.believe(grade.outcomes)
-    changed = guard.changed(before, guard.digests(files)) if before else []
-    if changed:
-        _spoilt(grade, guard.complaint(changed))
 
 
-def _in_order(grade: Grade, first: Collection[str]) -> list[Claim]:
+def _in_order(grade: Grade) -> list[Claim]:
     """The claims of a grade in the order in which they are run.
 
-    Claims named in `first` come before the others, and then the claim that explains why others
-    fail. The chapter's own claims come before inherited ones. Claims under valgrind take the
-    longest, so they come between the two: at the end they would keep one processor busy while
-    another has nothing to do.
+    First the claim that explains why others fail. The chapter's own claims come before inherited
+    ones. Claims under valgrind take the longest, so they come between the two: at the end they
+    would keep one processor busy while another has nothing to do.
     """
     return sorted(
         (outcome.claim for outcome in grade.outcomes),
         key=lambda claim: (
-            claim.name not in first,
             not claim.explains,
             claim.valgrind or 2 * (claim.chapter != grade.chapter and not claim.module),
             not claim.module,
@@ -192,13 +159,6 @@ def _give_up(grade: Grade) -> None:
     for outcome in grade.outcomes:
         if outcome.verdict == scoring.NOT_JUDGED and not outcome.diagnosis:
             outcome.fail(text)
-
-
-def _spoilt(grade: Grade, problem: str) -> None:
-    """The results cannot be trusted: no claim is judged."""
-    grade.problem = problem
-    for outcome in grade.outcomes:
-        outcome.leave(problem)
 
 
 def _how(grade: Grade, command: list[str], target: Target, request: Request) -> Run:
@@ -236,7 +196,7 @@ class Following:
         self._began = time.monotonic()
         self._patient = grade.memcheck
         self._tried_again = False
-        self.progress = Progress(len(grade.outcomes), request.told, quiet=bool(request.debugger))
+        self.progress = Progress(len(grade.outcomes), quiet=bool(request.debugger))
 
     def found(self, name: str, seconds: float, diagnosis: Diagnosis | None) -> None:
         outcome = self._outcomes[name]
@@ -247,8 +207,6 @@ class Following:
             verdict = scoring.FAILED if diagnosis.failed else scoring.NOT_JUDGED
         outcome.verdict = verdict
         self.progress.found(outcome)
-        if self._request.stop():
-            raise Interrupted
         self._look()
 
     def tick(self) -> None:

@@ -26,8 +26,8 @@ from harness.claims.context.fixtures import inherited, launch, rng, run, server,
 from harness.claims.context.stage import Run, Stage
 from harness.client.redis.here import OTHERS
 from harness.feedback.failure import Failure, NotJudged, TooBusy
-from harness.grade import diagnosis, guard, runner
-from harness.grade.workers import GONE, Workers
+from harness.grade import diagnosis, runner
+from harness.grade.workers import GONE, KILLED, Workers
 from harness.modules.program import program
 from harness.server import limits
 from harness.server.linux import prctl
@@ -77,13 +77,25 @@ def pytest_unconfigure(config):
 
 def reports_of(item):
     """Runs the test; once more if the server has shown that it goes by a clock of its own: then its
-    servers keep that of the machine from their start."""
-    item.config.lab_own_clock = ""
+    servers keep that of the machine from their start. The last report has the result."""
+    item.config.lab_own_clock, item.lab_found = "", []
     reports = runtestprotocol(item, log=False)
     if item.config.lab_own_clock:
         item._initrequest()  # its fixtures begin again
+        item.lab_found.clear()
         reports = runtestprotocol(item, log=False)
+    bad = sorted(item.lab_found, key=lambda found: not found.failed)  # of set-up, body, clean-up
+    seconds = sum(report.duration for report in reports)
+    result = _result(item.nodeid, bad[0] if bad else None, seconds)
+    reports[-1].user_properties.append((PROPERTY, result))
     return reports
+
+
+def _result(nodeid, found, seconds=0.0):
+    """The line that tells what became of a test; `found` is None if it has passed."""
+    told = found and found.told()
+    name = nodeid.split("::")[-1]
+    return json.dumps({"name": name, "seconds": round(seconds, 2), "diagnosis": told})
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -112,8 +124,8 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Adds the diagnosis to the report of each phase of a test that has not passed."""
-    report = (yield).get_result()
+    """Adds a diagnosis for each phase of a test that has not passed."""
+    yield
     stage = getattr(item, "lab_stage", None)
     if call.excinfo is None:
         if stage is not None and call.when == "call":
@@ -122,8 +134,7 @@ def pytest_runtest_makereport(item, call):
     if isinstance(call.excinfo.value, OwnClock):
         item.config.lab_own_clock = str(call.excinfo.value)
     mark, error = item.function.claim, _in_time(call.excinfo.value, stage)
-    found = diagnosis.diagnose(error, stage, mark.hints, mark.refusals)
-    report.user_properties.append((PROPERTY, found.told()))
+    item.lab_found.append(diagnosis.diagnose(error, stage, mark.hints, mark.refusals))
 
 
 def _put_off_the_alarm(stage, seconds):
@@ -161,25 +172,19 @@ def _in_time(error, stage):
 
 
 class Outcomes:
-    """Puts the phases of each test together, in the process that has all reports."""
+    """Tells what becomes of the tests, in the process that has all reports."""
 
     def __init__(self, descriptor):
         os.set_inheritable(descriptor, False)
         self._file = open(descriptor, "w", encoding="utf-8")
-        self._phases = {}
         self._a_worker_died = False
 
     def pytest_runtest_logreport(self, report):
-        phases = self._phases.setdefault(report.nodeid, [])
-        phases.append((_diagnosis(report), report.duration))
-        if report.when in ("teardown", GONE):
-            found = _worst([phase for phase, _ in self._phases.pop(report.nodeid)])
-            result = {
-                "name": report.nodeid.split("::")[-1],
-                "seconds": round(sum(seconds for _, seconds in phases), 2),
-                "diagnosis": found,
-            }
-            print(json.dumps(result), file=self._file, flush=True)
+        result = dict(report.user_properties).get(PROPERTY)
+        if report.when == GONE:
+            result = _result(report.nodeid, diagnosis.not_judged(KILLED))
+        if result:
+            print(result, file=self._file, flush=True)
 
     def worker_died(self):
         """What its servers leave is ours now, and nobody else would end it."""
@@ -199,20 +204,3 @@ def _orphans():
     me = processes[os.getpid()]
     children = [p for p in processes.values() if p.parent == me.pid and p.session != me.session]
     return procfs.tree([child.pid for child in children], processes)
-
-
-def _diagnosis(report):
-    """The diagnosis of one phase of a test, as JSON; None if the phase has passed."""
-    found = dict(report.user_properties).get(PROPERTY)
-    if found or report.passed:
-        return found
-    message = guard.KILLED if report.when == GONE else str(report.longrepr)
-    return diagnosis.not_judged(message).told()
-
-
-def _worst(phases):
-    """The diagnosis of a test, which passes only if its set-up, body and clean-up all pass."""
-    bad = [phase for phase in phases if phase]
-    if bad:
-        return next((phase for phase in bad if phase["failed"]), bad[0])
-    return None if len(phases) == 3 else diagnosis.not_judged("it did not finish").told()

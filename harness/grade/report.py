@@ -1,4 +1,4 @@
-"""How a grade looks in the terminal: failures, a chapter's table, the board of all chapters.
+"""How a grade looks in the terminal: failures, the table of the chapter, the next step.
 
 Only text is made here; nothing is run and nothing is printed.
 """
@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from harness.feedback.hints import HINTS
-from harness.grade import scoring
 from harness.grade.diagnosis import Diagnosis
 from harness.grade.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome, number_text
 from harness.submission import chapters
@@ -23,8 +22,6 @@ SHOWN_IN_FULL = 3  # failures, unless V=1
 SHOWN_INHERITED = 4  # claims of each earlier chapter that did not pass, unless V=1
 STDERR_LINES = 8
 WARNING_LINES = 10
-SLOWEST = 5  # tests that V=1 lists
-BAR = 12  # columns; a line of the board has at most 80
 WIDEST = 100  # columns, whatever the terminal has
 UNDEFINED = {"memory-fault", "data-race", "undefined-behaviour"}  # hints
 UNDEFINED_WIDTH = 200  # characters of what a sanitizer says
@@ -54,7 +51,6 @@ def chapter(grade: Grade, look: Look = PLAIN) -> str:
         blocks += [["the server does not compile"], marked(grade.problem)]
     else:
         blocks += [table(grade, look), *failures(grade, look), not_judged(grade, look)]
-        blocks += [slowest(grade)] if look.verbose and len(grade.outcomes) > 1 else []
     blocks.append(summary(grade, look))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
@@ -129,8 +125,7 @@ def failure(grade: Grade, outcome: Outcome, look: Look = PLAIN) -> list[str]:
 
 
 def account(found: Diagnosis, module: bool, look: Look = PLAIN) -> list[str]:
-    """The parts between: what happened, the bytes, the state of the server, whether the test has
-    passed before, the hint."""
+    """The parts between: what happened, the bytes, the state of the server, the hint."""
     lines = ["  what happened", *_wrapped(found.message, 5, look.width)]
     if found.steps:
         steps = [_cut(f"  {line}") for line in found.steps.splitlines()]
@@ -140,7 +135,6 @@ def account(found: Diagnosis, module: bool, look: Look = PLAIN) -> list[str]:
     stderr = found.stderr.splitlines()[-STDERR_LINES:]
     lines += _indented([_cut(f"| {line}", LABEL + 2) for line in stderr], LABEL + 2)
     lines += _labelled("crashed", found.crashed, look)
-    lines += _labelled("before", found.before, look)
     hint = HINTS.get(found.hint)
     if hint:
         lines += _labelled("hint", hint.text, look)
@@ -196,17 +190,17 @@ def todo_file(number: int, grade: Grade) -> str | None:
     student's file may be gone. None for a server whose files are not known."""
     if grade.source is None:
         return None
-    return todos(grade.chapter).get(number, (None, []))[0]
+    return todos(grade.chapter).get(number)
 
 
 @functools.cache
-def todos(of: chapters.Chapter) -> dict[int, tuple[str, list[str]]]:
-    """The file and the functions of each TODO, as the headings of the handout name them, such as
-    "### TODO 2: `flush` and `advance` in `conn.c`"."""
+def todos(of: chapters.Chapter) -> dict[int, str]:
+    """The file of each TODO, as the headings of the handout name it, such as "### TODO 2: `flush`
+    and `advance` in `conn.c`"."""
     handout = of.chapter_dir / "README.md"
     text = handout.read_text() if handout.is_file() else ""
-    found = re.findall(r"^### TODO (\d+): (.*) in `([\w./]+)`$", text, re.M)
-    return {int(number): (file, re.findall(r"`(\w+)`", said)) for number, said, file in found}
+    found = re.findall(r"^### TODO (\d+): .* in `([\w./]+)`$", text, re.M)
+    return {int(number): file for number, file in found}
 
 
 def again(grade: Grade, selection: str) -> str:
@@ -264,14 +258,6 @@ def _columns(rows: list[tuple[str, list[Outcome], str]], look: Look) -> list[str
     return lines
 
 
-def one_line(outcome: Outcome) -> str:
-    """What became of a claim, as soon as it is known: more is said at the end."""
-    word, number = _word(outcome.verdict), "" if outcome.claim.explains else outcome.claim.number
-    before = f"  {word:10}  {number:4}  "
-    left = PLAIN.width - len(before)
-    return before + textwrap.shorten(outcome.claim.text, left, placeholder=" ...")
-
-
 def _word(verdict: str) -> str:
     return FAILED.upper() if verdict == FAILED else verdict
 
@@ -292,23 +278,15 @@ def not_judged(grade: Grade, look: Look = PLAIN) -> list[str]:
     return [row for line in lines for row in _wrapped(line, 2, look.width)]
 
 
-def slowest(grade: Grade) -> list[str]:
-    """The slowest tests. Two run at a time: their sum is more than the grade took."""
-    longest = sorted(grade.outcomes, key=lambda outcome: -outcome.seconds)[:SLOWEST]
-    return ["slowest", *(f"  {o.seconds:5.1f} s  {o.claim.name}" for o in longest)]
-
-
 def summary(grade: Grade, look: Look = PLAIN) -> list[str]:
     """The total, how much of it is inherited, the time, and what to do next."""
     of = f"{number_text(grade.out_of)} points{' selected' if grade.selected else ''}"
     total = f"{number_text(grade.score)} of {of}"
     painted = look.paint(total, grade.verdict)
-    inherited = earned(grade)[1]
+    own = grade.chapter
+    inherited = sum((o.score for o in grade.outcomes if o.claim.chapter != own), Fraction(0))
     old = f", {number_text(inherited)} of them inherited" if inherited else ""
     lines = [f"  {painted}{old}   ({grade.seconds:.1f} s)"]
-    if grade.left_out:
-        more = f"{grade.left_out} more that T= names: valgrind distorts time, memory and limits"
-        lines.append(f"  not run here: {more}")
     return [*lines, *_indented(next_step(grade), 2)]
 
 
@@ -318,18 +296,18 @@ def next_step(grade: Grade) -> list[str]:
         return [f"next: fix the first error, then {grade.again}"]
     failed = own_first(grade, FAILED)
     undefined = [o for o in failed if o.diagnosis and o.diagnosis.hint in UNDEFINED]
-    left = [f"next: {_task(grade, failed[0])}"] if failed else []
+    left = [f"next: {task(grade, failed[0])}"] if failed else []
     if undefined:
         left = _mend_first(grade, undefined[0])
     if grade.verdict == NOT_JUDGED:
         left += [
             "some claims were not judged: no points, and no failure",
-            f"details: {_log(grade)}",
+            f"details: {log(grade)}",
         ]
     if left:
         return left
     if grade.selected:
-        return [f"next: {_todo_after(grade) or grade.again}"]
+        return [f"next: {grade.again}"]
     if grade.subject != f"chapters/{grade.chapter.slug}":
         return []
     place = chapters.CHAPTERS.index(grade.chapter) + 1
@@ -354,7 +332,7 @@ def _mend_first(grade: Grade, outcome: Outcome) -> list[str]:
     ]
 
 
-def _task(grade: Grade, outcome: Outcome) -> str:
+def task(grade: Grade, outcome: Outcome) -> str:
     """The TODO to do next; or, of an inherited claim, the test to look at."""
     claim = outcome.claim
     own = _own_todos(grade)
@@ -375,80 +353,9 @@ def _own_todos(grade: Grade) -> list[Outcome]:
     return sorted(own, key=lambda o: o.claim.todo)
 
 
-def _todo_after(grade: Grade) -> str | None:
-    """The TODO that is next when all claims of one were selected and passed: the first one that has
-    failed, or the one after it. None if every claim of the chapter has passed."""
-    selected = {outcome.claim.name for outcome in grade.outcomes}
-    claims = scoring.load(last=grade.chapter)
-    own = [one for one in claims if one.chapter == grade.chapter and not one.explains]
-    last = max((claim.todo for claim in own if claim.name in selected), default=0)
-    failed = [claim.todo for claim in own if claim.name in grade.last_failed]
-    todo = min(failed, default=last + 1)
-    file = todo_file(todo, grade)
-    whole = {claim.name for claim in own if claim.todo == last} <= selected
-    if last == 0 or not whole or file is None or grade.source == grade.chapter.solution_dir:
-        return None
-    if not failed and {claim.name for claim in own} <= grade.once_passed:
-        return None
-    return f"TODO {todo} ({file}): {grade.again} T={grade.chapter.number}.{todo}"
-
-
-def _log(grade: Grade) -> str:
+def log(grade: Grade) -> str:
+    """The file with what pytest said."""
     return str(grade.log) if grade.log else "see the log"
-
-
-# The board
-
-
-def board_head() -> str:
-    """The heads of the board's columns."""
-    return f"  {'chapter':<15} {'':{BAR + 2}} {'points':>6} {'tests':>7} {'time':>6}"
-
-
-def board_line(grade: Grade, look: Look = PLAIN) -> str:
-    """One chapter of the board: its name, a bar, points, tests that passed, time, the next step.
-
-    The points are those of the chapter itself, and those of what it inherits: "41+28".
-    """
-    own, inherited = earned(grade)
-    bar = progress_bar(own / 100, look, inherited / 100)
-    passed = sum(outcome.verdict == PASSED for outcome in grade.outcomes)
-    tests = f"{passed}/{len(grade.outcomes)}" if grade.built else ""
-    points = f"{int(own)}+{int(inherited)}" if grade.chapter.inherited else f"{int(own)}"
-    line = f"  {grade.chapter.slug:<15} {bar} {points:>6} {tests:>7} {grade.seconds:>4.0f} s"
-    if not grade.built:
-        return f"{line}  does not compile"
-    failed = own_first(grade, FAILED)
-    if failed:
-        return f"{line}  next: {_task(grade, failed[0]).split(': ')[0]}"
-    return line if grade.verdict == PASSED else f"{line}  not judged: {_log(grade)}"
-
-
-def board_end(grades: list[Grade]) -> list[str]:
-    """All points, and the next command: that of the first chapter without full points."""
-    score, out_of = sum(grade.score for grade in grades), 100 * len(grades)
-    lines = [
-        f"  {number_text(Fraction(score))} of {out_of} points",
-        "  points: for the chapter itself (#), and for what it inherits (+)",
-    ]
-    unfinished = [grade for grade in grades if grade.verdict != PASSED]
-    if unfinished:
-        return [*lines, f"  next: {unfinished[0].again}"]
-    return [*lines, "  make grade CH=NN shows one of them in full"]
-
-
-def earned(grade: Grade) -> tuple[Fraction, Fraction]:
-    """The points for the chapter itself, and those for the claims that it inherits."""
-    own = [o.score for o in grade.outcomes if o.claim.chapter == grade.chapter]
-    mine = sum(own, Fraction(0))
-    return mine, grade.score - mine
-
-
-def progress_bar(part: Fraction, look: Look, further: Fraction = Fraction(0)) -> str:
-    """A bar of which `part`, from 0 to 1, is filled, and `further` of it with another character."""
-    filled = int(BAR * part)
-    more = int(BAR * (part + further)) - filled
-    return f"[{look.paint('#' * filled, PASSED)}{'+' * more}{'.' * (BAR - filled - more)}]"
 
 
 # Text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,21 +20,14 @@ MOST_NAMES = 12  # of tests that T could have meant
 MOST_WORKERS = 6
 
 
-def never() -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class Request:
     """What a grade has to do with its target.
 
     `only`: a TODO ("03.2") or a part of test names. `seed`: None: it follows from the submission.
     `jobs`: tests at the same time. `limit`: seconds for all of them together. `memcheck`: under
-    valgrind. `results`: None: build/results/NN.json.
-    `told`: each test is told when it is over. `first`: names of claims that are run before the
-    others. `stop`: called after each test; the grade ends when it returns true. `trace`: where the
-    record of one test is written. `debugger`: the socket of a
-    gdb that waits, see context/gdb.py.
+    valgrind. `results`: None: build/results/NN.json. `trace`: where the record of one test is
+    written. `debugger`: the socket of a gdb that waits, see context/gdb.py.
     """
 
     only: str | None = None
@@ -45,9 +37,6 @@ class Request:
     memcheck: bool = False
     results: Path | None = None
     claims: Path = scoring.CLAIMS
-    told: bool = False
-    first: Collection[str] = ()
-    stop: Callable[[], bool] = never
     trace: Path | None = None
     debugger: Path | None = None
 

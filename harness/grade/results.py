@@ -1,15 +1,23 @@
-"""A grade in a form for programs: the results format of Gradescope, without anything it forbids."""
+"""A grade in two forms for programs: the results format of Gradescope, without anything it forbids;
+and as a compiler would print it, a line for each failure, with the place in the source that it is
+about. Editors know "io.c:42: error: text"."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import accumulate, pairwise
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import NamedTuple
 
 from harness.grade import report
-from harness.grade.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome
-from harness.submission import files
+from harness.grade.request import RESULTS
+from harness.grade.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
+from harness.submission import files, seed, sources
+from harness.submission.chapters import Chapter
 from harness.submission.target import as_typed
 
 # Texts are shown as they are. By default Gradescope takes `output` for HTML, in which
@@ -46,6 +54,15 @@ def as_json(grade: Grade) -> dict:
 def write(grade: Grade, path: Path) -> None:
     """Writes it to `path` in one step: a reader never sees half of it."""
     files.write(path, f"{json.dumps(as_json(grade), indent=2)}\n".encode())
+
+
+def last_score(chapter: Chapter, source: Path) -> float | None:
+    """The points of the last grade of a chapter, if it was one of these files as they are now."""
+    try:
+        found = json.loads((RESULTS / f"{chapter.number}.json").read_text())
+        return found["score"] if found["extra_data"]["seed"] == seed.of_files(source) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def write_in_full(grade: Grade, path: Path) -> None:
@@ -123,3 +140,82 @@ def _output(grade: Grade) -> str:
 def _number(hundredths: int) -> float | int:
     """Points, without decimals where there are none."""
     return hundredths // 100 if hundredths % 100 == 0 else hundredths / 100
+
+
+# As a compiler would print it
+
+FIRST_FILE = "main.c"  # where a failure is shown whose place is not known
+OF_THE_BUILD = re.compile(  # the linker says undefined or multiple, without a kind
+    r"([^\s:]+\.[ch]):(\d+):(?:(\d+):)? (?:(?:fatal )?(error|warning): |(?=undefined|multiple))(.*)"
+)
+
+
+class Message(NamedTuple):
+    """One failure. `column` counts from 1, "" where it is not known."""
+
+    file: str
+    line: int
+    text: str
+    kind: str = "error"
+    column: str = ""
+
+    def __str__(self) -> str:
+        column = f":{self.column}" if self.column else ""
+        return f"{self.file}:{self.line}{column}: {self.kind}: {self.text}"
+
+
+def messages(grade: Grade) -> list[Message]:
+    """First the compiler's, then one for each claim that did not pass, the chapter's own first."""
+    assert grade.source
+    if not grade.built:
+        said = [line.strip() for line in grade.problem.splitlines() if line.strip()]
+        text = f"it does not compile: {said[0]}" if said else "it does not compile"
+        other = Message(_first_file(grade), 1, text)
+        return list(_from_the_build(grade.source, grade.problem)) or [other]
+    found = list(_from_the_build(grade.source, grade.warnings))
+    for verdict in (FAILED, NOT_JUDGED):
+        found += [_of_a_claim(grade, outcome) for outcome in report.own_first(grade, verdict)]
+    return found
+
+
+def _from_the_build(source: Path, printed: str) -> Iterator[Message]:
+    """What the compiler and the linker said, with the files' names as they are seen from here."""
+    for file, line, column, kind, text in OF_THE_BUILD.findall(printed):
+        yield Message(as_typed(source / file), int(line), text, kind or "error", column)
+
+
+def _of_a_claim(grade: Grade, outcome: Outcome) -> Message:
+    claim = outcome.claim
+    said = " ".join((outcome.message or grade.problem).split())
+    text = f"{claim.text.rstrip('.')}: {said}" if said else claim.text
+    if outcome.verdict == NOT_JUDGED:
+        text = f"not judged: {text}"
+    kind = "warning" if outcome.verdict == NOT_JUDGED else "error"
+    return Message(*_place(grade, claim), f"{claim.number} {text}", kind)
+
+
+def _place(grade: Grade, claim: Claim) -> tuple[str, int]:
+    """The comment of the TODO; if it is gone, or of an earlier chapter, the beginning of its file,
+    or of the first file."""
+    named = report.todos(claim.chapter).get(claim.todo, "")
+    files = _files(grade, named)
+    for path in files if claim.chapter == grade.chapter else ():
+        text = path.read_text(errors="replace")
+        found = re.search(rf"\bTODO {claim.todo}:", text)
+        if found:
+            return as_typed(path), text.count("\n", 0, found.start()) + 1
+    there = [path for path in files if path.name == PurePath(named).name]
+    return (as_typed(there[0]) if there else _first_file(grade)), 1
+
+
+def _files(grade: Grade, first: str) -> list[Path]:
+    """The C files that can be read, `first` before the others: wherever the student has it."""
+    assert grade.source
+    readable = [path for path in sources.files(grade.source) if os.access(path, os.R_OK)]
+    wanted = PurePath(first).name
+    return sorted(readable, key=lambda path: (path.name != wanted, path.suffix, path))
+
+
+def _first_file(grade: Grade) -> str:
+    files = _files(grade, FIRST_FILE)
+    return as_typed(files[0] if files else grade.source / FIRST_FILE)

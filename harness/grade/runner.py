@@ -11,13 +11,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from harness.claims.context import gdb
 from harness.claims.context.stage import Run
-from harness.grade import guard
 from harness.grade.diagnosis import Diagnosis
 from harness.grade.scoring import Claim
+from harness.grade.workers import KILLED
 from harness.server import scratch
 from harness.server.linux import landlock, prctl
 from harness.server.process_tree import send, until_gone
@@ -31,12 +30,6 @@ TOTAL_SECONDS = 600  # all claims together, and half as much of CPU time
 BUSY_TIMES = 6  # as long at most, while other programs have the processors
 SLOWER = 5  # times, under valgrind
 LAST_SECONDS = 10  # for pytest to end after the last result
-# Plugins that pytest brings along, and no claim needs: each takes milliseconds of a grade.
-UNUSED = (
-    *("debugging", "doctest", "faulthandler", "freeze_support", "junitxml", "legacypath"),
-    *("logging", "monkeypatch", "nose", "pastebin", "recwarn", "setuponly", "setupplan"),
-    *("stepwise", "tmpdir", "unittest", "warnings"),
-)
 WAKE_SECONDS = 5  # without output; then it is checked whether a server has stopped the grader
 HELD_UP_SECONDS, HELD_UP_LOOK = 1.0, 0.011  # in which to see that, and between two looks
 TICK_SECONDS = 1  # between two calls of `tick` where nothing happens
@@ -68,11 +61,18 @@ def run_claims(
 ) -> str:
     """Runs them and calls `found` for each that is over. Returns "" or why not all of them are.
 
-    `begun` is called with the name of each that begins, `tick` every second without
-    a result.
-
-    The output of pytest, including tracebacks, is added to `log`.
+    `begun` is called with the name of each that begins, `tick` every second without a result. The
+    output of pytest, including tracebacks, is added to `log`.
     """
+
+    def tell(line: bytes) -> None:
+        said = json.loads(line)
+        if "begun" in said:
+            begun(said["begun"])
+        else:
+            told = said["diagnosis"]
+            found(said["name"], said["seconds"], Diagnosis(**told) if told else None)
+
     prctl.adopt_orphans()
     bystanders = {(process.pid, process.started) for process in procfs.below()}
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def run_claims(
             )
             os.close(writer)
             try:
-                return _follow(process, reader, seconds, Watcher(found, begun, tick))
+                return _follow(process, reader, seconds, tell, tick)
             finally:
                 _end_all(bystanders)
     finally:
@@ -106,9 +106,8 @@ def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: 
     run.save(directory / "run.json")
     seconds = gdb.SECONDS if run.debugger else TEST_SECONDS
     seconds *= SLOWER if run.valgrind else 1
-    options = "-q --tb=native --capture=no --assert=plain -p no:cacheprovider -p pytest_timeout"
-    options += "".join(f" -p no:{name}" for name in UNUSED)
-    options += f" --timeout={seconds} --timeout-method=signal"
+    options = "-v --durations=5 --tb=native --capture=no --assert=plain -p no:cacheprovider"
+    options += f" -p pytest_timeout --timeout={seconds} --timeout-method=signal"
     options += f" -p harness.grade.plugin --workers={jobs}"
     root = os.path.relpath(os.path.commonpath([one.file.parent for one in claims]), ROOT)
     return [
@@ -126,30 +125,19 @@ def _environment(directory: Path) -> dict[str, str]:
     go with it."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     kept["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    if not landlock.works():  # then for all servers; and no file of the lab changes, see guard.py
-        kept.update({landlock.SWITCH: "0", "PYTHONDONTWRITEBYTECODE": "1"})
+    if not landlock.works():  # then for all servers
+        kept[landlock.SWITCH] = "0"
     return {**kept, "GLIBC_TUNABLES": MEMORY, "TMPDIR": str(directory)}
 
 
-class Watcher(NamedTuple):
-    """The functions that are called for each event; see run_claims()."""
-
-    found: Found
-    begun: Callable[[str], None]
-    tick: Callable[[], None]
-
-    def tell(self, line: bytes) -> None:
-        """A line of the plugin."""
-        said = json.loads(line)
-        if "begun" in said:
-            self.begun(said["begun"])
-        else:
-            told = said["diagnosis"]
-            self.found(said["name"], said["seconds"], Diagnosis(**told) if told else None)
-
-
-def _follow(process: subprocess.Popen, reader: int, seconds: float, watcher: Watcher) -> str:
-    """Reads what the plugin writes until it ends. Returns "" or what went wrong."""
+def _follow(
+    process: subprocess.Popen,
+    reader: int,
+    seconds: float,
+    tell: Callable[[bytes], None],
+    tick: Callable[[], None],
+) -> str:
+    """Reads the lines that the plugin writes until it ends. Returns "" or what went wrong."""
     began = time.monotonic()
     end = began + seconds
     quiet = 0.0  # seconds without output
@@ -161,7 +149,7 @@ def _follow(process: subprocess.Popen, reader: int, seconds: float, watcher: Wat
                 return f"the grade was stopped after {now - began:.0f} s"
             end = now + TICK_SECONDS
         if not select.select([reader], [], [], min(end - now, TICK_SECONDS))[0]:
-            watcher.tick()
+            tick()
             quiet += TICK_SECONDS
             if quiet % WAKE_SECONDS == 0:
                 _wake(process.pid)
@@ -172,13 +160,13 @@ def _follow(process: subprocess.Popen, reader: int, seconds: float, watcher: Wat
             break
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
-            watcher.tell(line)
+            tell(line)
     try:
         status = process.wait(LAST_SECONDS)
     except subprocess.TimeoutExpired:
         return ""
     if status < 0:
-        return guard.KILLED
+        return KILLED
     return "" if status in (0, 1) else f"pytest ended with status {status}"
 
 

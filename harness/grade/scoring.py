@@ -19,10 +19,6 @@ PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
 BYTES = "bytes-not-frames"  # the key of a hint, see believe()
 
 
-class ClaimsBroken(Exception):
-    """The files of claims cannot be loaded: a fault of the lab."""
-
-
 @dataclass(frozen=True)
 class Claim:
     """One graded test. `points` are those within its own chapter, `number` is the TODO ("01.3").
@@ -31,7 +27,7 @@ class Claim:
     `native`: about CPU or memory, which valgrind distorts. `valgrind`: it always runs under it.
     `module`: about a module in a program of the grader's, so there is no server in it.
     `descriptors`: as many as it opens.
-    `needs`: an instrument without which it is not judged, see harness/student/needed.py.
+    `needs`: an instrument without which it is not judged, see harness/student/doctor.py.
     """
 
     chapter: Chapter
@@ -78,10 +74,6 @@ class Outcome:
     def fail(self, message: str, hint: str = "") -> None:
         self.verdict, self.diagnosis = FAILED, Diagnosis(True, message, hint)
 
-    def leave(self, message: str) -> None:
-        """Leaves the claim not judged."""
-        self.verdict, self.diagnosis = NOT_JUDGED, Diagnosis(False, message)
-
     @property
     def score(self) -> Fraction:
         return self.worth if self.verdict == PASSED else Fraction(0)
@@ -110,9 +102,6 @@ class Grade:
     elsewhere: str = ""  # those of them that say where it is: " DIR=..."
     log: Path | None = None
     in_full: str = ""  # the file that has every failure in full
-    left_out: int = 0  # claims that T= names, and that are not run under valgrind
-    once_passed: frozenset[str] = frozenset()  # tests, in this grade or before; see history.py
-    last_failed: frozenset[str] = frozenset()  # those that have failed since
 
     @property
     def score(self) -> Fraction:
@@ -148,8 +137,6 @@ def load(directory: Path = CLAIMS, last: Chapter = CHAPTERS[-1]) -> list[Claim]:
     """All claims of test_NN_*.py in `directory` and its ROOMS up to the chapter `last`, by TODO,
     then as they stand in their files. Later files are not read: a grade in isolation cannot read
     them.
-
-    Raises ClaimsBroken.
     """
     claims: list[Claim] = []
     for chapter in CHAPTERS:
@@ -159,14 +146,7 @@ def load(directory: Path = CLAIMS, last: Chapter = CHAPTERS[-1]) -> list[Claim]:
     claims.sort(key=lambda claim: (claim.chapter, claim.todo))
     names = [claim.name for claim in claims]
     twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        where = sorted(
-            str(c.file.relative_to(directory.resolve())) for c in claims if c.name in twice
-        )
-        raise ClaimsBroken(
-            f"two claims have the same name, {', '.join(sorted(twice))}: rename one of them, "
-            f"in {' or '.join(dict.fromkeys(where))}"
-        )
+    assert not twice, f"two claims have the same name: {', '.join(sorted(twice))}"
     return claims
 
 
@@ -193,17 +173,9 @@ def _claim(function, file: Path, chapter: Chapter) -> Claim:
     mark = getattr(function, "claim", None)
     text = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
     where, own = f"{file.name}: {function.__name__}", chapter.number
-    if not mark:
-        raise ClaimsBroken(f'{where}: put @claim("{own}.1", points=...) above it')
-    if not re.fullmatch(own + r"\.\d+", mark.todo):
-        raise ClaimsBroken(
-            f"{where}: @claim names TODO {mark.todo!r}; in a file of chapter {own} it has "
-            f'to be one of that chapter, such as "{own}.1"'
-        )
-    if not text:
-        raise ClaimsBroken(
-            f"{where}: give it a docstring; its first paragraph is the sentence that a grade shows"
-        )
+    assert mark, f'{where}: put @claim("{own}.1", points=...) above it'
+    assert re.fullmatch(own + r"\.\d+", mark.todo), f"{where}: its TODO is not of this chapter"
+    assert text, f"{where}: give it a docstring, whose first paragraph a grade shows"
     holds_for = [find(number) for number in mark.chapters.split("-")] if mark.chapters else []
     return Claim(
         chapter=chapter,

@@ -13,17 +13,15 @@ from harness.submission import command_line
 
 class Progress:
     """One line that is written again and again: how many tests are over, and which one has run for
-    the longest. If stdout is not a terminal that can do that, it writes a line for each test that
-    is over, if these are to be told. `quiet`: it writes nothing, since another program uses the
-    terminal."""
+    the longest; nothing if stdout is not a terminal that can do that. `quiet`: it writes nothing,
+    since another program uses the terminal."""
 
-    def __init__(self, total: int, told: bool = False, *, quiet: bool = False) -> None:
+    def __init__(self, total: int, *, quiet: bool = False) -> None:
         self._total = total
         self._over = 0
         self._failed = 0
         self._running: dict[str, float] = {}  # when it began, by name; the oldest first
         self._shown = command_line.knows_escapes(sys.stdout) and not quiet
-        self._told = told and not self._shown and not quiet
         self.tick()
 
     def more(self, count: int) -> None:
@@ -37,8 +35,6 @@ class Progress:
         self._running.pop(outcome.claim.name, None)
         self._over += 1
         self._failed += outcome.verdict == scoring.FAILED
-        if self._told:
-            print(report.one_line(outcome), flush=True)
         self.tick()
 
     def tick(self) -> None:
@@ -54,8 +50,6 @@ class Progress:
     def clear(self) -> None:
         if self._shown:
             print("\r\033[K", end="", flush=True)
-        if self._told:
-            print(flush=True)
 
 
 def look(verbose: bool) -> report.Look:

@@ -21,10 +21,13 @@ from typing import NoReturn
 
 import pytest
 
-from harness.grade import guard
 from harness.server.linux import prctl
 from harness.server.process_tree import destroy_all
 
+KILLED = (
+    "the grader's own process was killed while this test ran; "
+    "a server that signals other processes cannot be judged"
+)
 GONE = "???"  # the phase of the report of a test whose process has died
 _FAULT = 70  # EX_SOFTWARE of sysexits.h
 
@@ -33,7 +36,7 @@ _FAULT = 70  # EX_SOFTWARE of sysexits.h
 def confined() -> Iterator[None]:
     """A worker of a grade: a server can neither outlive nor stop it."""
     prctl.adopt_orphans()  # which a fork does not inherit
-    guard.leave_group()
+    os.setpgid(0, 0)  # a server that kills the group of its parent then kills this process alone
     yield
     destroy_all()
 
@@ -152,7 +155,7 @@ class _Worker:
             report = config.hook.pytest_report_from_serializable(config=config, data=data)
             config.hook.pytest_runtest_logreport(report=report)
         if not line:
-            lost = (item.nodeid, item.location, {}, "failed", guard.KILLED, GONE)
+            lost = (item.nodeid, item.location, {}, "failed", KILLED, GONE)
             config.hook.pytest_runtest_logreport(report=pytest.TestReport(*lost))
         config.hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return bool(line)

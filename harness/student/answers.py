@@ -6,13 +6,9 @@ Exit status: 0 they are shown, 1 the chapter is not finished, 2 there are none o
 from __future__ import annotations
 
 import argparse
-import json
-from pathlib import Path
 
-from harness.grade import history
-from harness.grade.request import RESULTS
+from harness.grade import results
 from harness.submission import answers, chapters, command_line
-from harness.submission.chapters import Chapter
 from harness.submission.target import WrongUsage, as_typed, setting
 
 
@@ -34,7 +30,7 @@ def run(number: str | None) -> int:
         raise WrongUsage(f"{file} is damaged ({error}); unpack the handout again") from None
     if text is None:
         raise WrongUsage("this copy of the lab came without answers; ask who gave it to you")
-    if not is_finished(chapter, RESULTS):
+    if (results.last_score(chapter, chapter.chapter_dir) or 0) < 100:
         own = as_typed(chapter.chapter_dir)
         print(
             f"The answers of chapter {chapter.number} are shown once {own} has 100 points,\n"
@@ -43,15 +39,3 @@ def run(number: str | None) -> int:
         return 1
     print(text)
     return 0
-
-
-def is_finished(chapter: Chapter, results: Path) -> bool:
-    """Whether the last grade of the chapter was one of the student's files as they are now, and
-    has 100 points. `results`: the directory with what grades leave."""
-    try:
-        grade = json.loads((results / f"{chapter.number}.json").read_text())
-        full = grade["extra_data"]["verdict"] == "passed" and grade["score"] >= 100
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    passed = history.passed_as_it_is(results / history.NAME.format(chapter.number), chapter)
-    return full and passed

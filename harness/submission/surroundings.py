@@ -26,7 +26,7 @@ SERVERS = (
 # Those that the lab and its tools get, beside these.
 TOOLS = (
     *("LAB_*", "EVENT_LOOP_LAB_*"),  # of the Makefile, and from one process of the lab to another
-    *("CC", "TMPDIR", "SHELL", "TERM", "COLUMNS", "LINES", "NO_COLOR", "GITHUB_ACTIONS"),
+    *("CC", "TMPDIR", "SHELL", "TERM", "COLUMNS", "LINES", "NO_COLOR"),
     *("PYTHONPATH", "PYTHONUTF8", "PYTHONDONTWRITEBYTECODE"),  # see find-python.sh
     "GIT_CONFIG_*",  # such as safe.directory; other variables of git may name another repository
     # For the front end of a debugger.

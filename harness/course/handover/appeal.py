@@ -29,12 +29,6 @@ from harness.submission import command_line, programs, seed
 from harness.submission.target import Target, WrongUsage, as_typed, named, setting
 
 SECONDS = 10  # for a command that prints its version
-FILES = {
-    "sources/": "the files that were graded",
-    "result.json": "the result of the test: points, and the failure as text",
-    "failure.txt": "what a student reads of it",
-    "trace.html": "the same run as a picture: open it in a browser",
-}
 
 
 def main(arguments: list[str]) -> int:
@@ -61,16 +55,12 @@ def run(options: argparse.Namespace) -> int:
             "they have changed since that grade, or it had SEED=; name what was graded with DIR="
         )
     found, texts = _again(target, replace(request, only=claim.name), identity)
-    there = {name: FILES[name] for name in FILES if name == "sources/" or name in texts}
-    texts["README.md"] = _note(identity, claim.text, there, _now(found))
+    texts["README.md"] = _note(identity, claim.text, _now(found))
     members = [Member(name, text.encode("utf-8", "replace")) for name, text in texts.items()]
     members += handin.collect(target.source, "sources").members
     top = [replace(one, name=f"{identity}/{one.name}") for one in members]
     digest = archive.write_zip(path, top)
-    print(f"{as_typed(path)}\n  sha256  {digest}")
-    for name, what in there.items():
-        print(f"  {name:12} {what}")
-    print(textwrap.indent(_now(found), "  "))
+    print(f"{as_typed(path)}\n  sha256  {digest}\n{textwrap.indent(_now(found), '  ')}")
     return 0
 
 
@@ -118,9 +108,8 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _note(identity: str, claim: str, files: dict[str, str], now: str) -> str:
-    """README.md. `files`: what each file is. `now`: what happened when this file was made."""
-    rows = "\n".join(f"| `{name}` | {what} |" for name, what in files.items())
+def _note(identity: str, claim: str, now: str) -> str:
+    """README.md. `now`: what happened when this file was made."""
     made = "\n".join(f"    {name:10} {what}" for name, what in _versions().items())
     return f"""\
 # Appeal {identity}
@@ -129,11 +118,8 @@ The claim: {claim}
 
 {now}
 
-| file | what it is |
-|---|---|
-{rows}
-
-To see the failure again, unpack this file and call, in a copy of the lab:
+`sources/` was graded. `failure.txt` is what a student reads, `trace.html` the run as a picture.
+To see the failure again, call in a copy of the lab:
 
     make replay ID={identity} DIR=path/to/{identity}/sources
     make trace ID={identity} DIR=path/to/{identity}/sources

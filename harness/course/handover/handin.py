@@ -8,7 +8,6 @@ Exit status: 0 it is written, also if it does not compile; 2 wrong usage.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from harness.course.handover import archive
 from harness.course.handover.archive import Member
 from harness.feedback.failure import NotJudged
 from harness.feedback.printable import harmless
+from harness.grade import results
 from harness.server import build
 from harness.submission import chapters, command_line, seed, sources
 from harness.submission.chapters import ROOT
@@ -25,7 +25,6 @@ from harness.submission.sizes import MIB
 from harness.submission.target import Target, WrongUsage, as_typed, resolve, setting
 
 PLACE = command_line.BUILD / "handin"
-RESULTS = command_line.BUILD / "results"
 MESSAGE_LINES = 10
 COLUMNS = 80
 
@@ -66,21 +65,18 @@ def _told(path: Path, found: HandIn, digest: str, target: Target) -> list[str]:
         f"  {len(found.members)} files, {size:,.0f} kB",
         f"  sha256  {digest}",
         f"  seed    {number}",
-        f"  points  {_points(target, number)}",
+        f"  points  {_points(target)}",
         *_left_out(found),
         *_does_not_compile(target),
     ]
 
 
-def _points(target: Target, number: int) -> str:
+def _points(target: Target) -> str:
     """The points of the last grade, if it graded these files; otherwise the command that does."""
-    try:
-        results = json.loads((RESULTS / f"{target.chapter.number}.json").read_text())
-        if results["extra_data"]["seed"] == number:
-            return f"{results['score']:g} in the last grade, which had the same files"
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    return f"not graded since the last change: make grade {target.words}"
+    score = results.last_score(target.chapter, target.source)
+    if score is None:
+        return f"not graded since the last change: make grade {target.words}"
+    return f"{score:g} in the last grade, which had the same files"
 
 
 def _left_out(found: HandIn) -> list[str]:

@@ -1,59 +1,41 @@
-"""The problem of a chapter, as a command that shows it: make demo
+"""The problem that a chapter is about, as a command that shows it: make demo
 
 A demo uses real sockets, says what it does and prints what it sees. From chapter 02 on, it shows
-what the server of the chapter before cannot do yet. The demo of chapter NN is show() in
-harness/student/demos/chNN.py. Where a handout has parts, PARTS has a function for each of them.
+what the server of the chapter before cannot do yet. The demo of chapter NN is show_NN(); where a
+handout has parts, show_NN_part_1() and its like are the demos of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from importlib import import_module
-from importlib.util import find_spec
-from types import ModuleType
+from collections.abc import Callable
 
 from harness.feedback.failure import Failure, NotJudged
+from harness.student.demos import ch01_to_05, ch06_to_08, ch09_to_12
 from harness.student.demos.shown import NotReady
 from harness.submission import chapters, command_line
 from harness.submission.target import WrongUsage, chapter_of, setting
 
+DEMOS = {**vars(ch01_to_05), **vars(ch06_to_08), **vars(ch09_to_12)}  # show_NN(), by name
 OF_A_TARGET = ("DIR", "FROM", "SERVER", "PORT")  # variables that name one, for other commands
-
-
-class NoDemo(Exception):
-    """The chapter has no demo; the message names the file that is missing."""
 
 
 def of(chapter: chapters.Chapter, part: str | None = None) -> Callable[[], None]:
     """The function that shows the problem of that chapter, or of that part of its handout. Raises
-    NoDemo, WrongUsage."""
-    if part is None:
-        return _module(chapter).show
-    parts = {str(number): show for number, show in enumerate(parts_of(chapter), 1)}
-    if part not in parts:
-        has = f"parts 1 to {len(parts)}" if parts else "no parts"
+    WrongUsage."""
+    name = f"show_{chapter.number}"
+    if name not in DEMOS:
+        raise WrongUsage(f"chapter {chapter.number} has no demo: add {name}() in student/demos")
+    wanted = f"{name}_part_{part}" if part else name
+    if wanted not in DEMOS:
+        parts = sum(one.startswith(f"{name}_part") for one in DEMOS)
+        has = f"parts 1 to {parts}" if parts else "no parts"
         raise WrongUsage(f"PART={part}: chapter {chapter.number} has {has}")
-    return parts[part]
-
-
-def parts_of(chapter: chapters.Chapter) -> Sequence[Callable[[], None]]:
-    """A function for each part of the handout, none where it has no parts. Raises NoDemo."""
-    return getattr(_module(chapter), "PARTS", ())
-
-
-def _module(chapter: chapters.Chapter) -> ModuleType:
-    name = f"harness.student.demos.ch{chapter.number}"
-    if find_spec(name) is None:
-        raise NoDemo(
-            f"chapter {chapter.number} has no demo: harness/student/demos/ch{chapter.number}.py"
-        )
-    return import_module(name)
+    return DEMOS[wanted]
 
 
 def main(arguments: list[str]) -> int:
     """Runs the demo of one chapter. Returns the exit status: 0, or 2 with the reason on stderr."""
-    wrong = (NoDemo, NotReady, NotJudged)
-    return command_line.run("demo", lambda: run(arguments), *wrong)
+    return command_line.run("demo", lambda: run(arguments), NotReady, NotJudged)
 
 
 def run(arguments: list[str]) -> int:

@@ -16,11 +16,11 @@ from harness.server import build
 from harness.server.preload import shim_library
 from harness.server.process import ServerProcess
 from harness.submission import chapters, files
-from harness.submission.chapters import Chapter
 from harness.submission.command_line import BUILD
 from harness.waiting.wait import PATIENCE, Patience
 
 PROBE = Patience(1.0)  # for a server that may not be finished
+WATCHED_SECONDS = 0.7  # to watch what a server costs
 
 
 class NotReady(Exception):
@@ -28,18 +28,20 @@ class NotReady(Exception):
 
 
 class Shown:
-    """A server that is shown, and its clients."""
+    """A server that runs, and its clients. `how`: fields of spawn.Command. `source`: the directory
+    it was made of."""
 
     patience = PATIENCE
 
-    def __init__(self, process: ServerProcess) -> None:
-        self.process = process
-        self.address = process.address
+    def __init__(self, *command: str, patience: Patience = PATIENCE, **how) -> None:
+        self.source = ""
+        self.process = ServerProcess().start(command, patience=patience, **how)
+        self.address = self.process.address
         self.conversation = Conversation()  # of those that are not told one by one
         self._clients: list[Client] = []
 
     def connect(self, name: str, patience: Patience = PATIENCE) -> Client:
-        client = Client(self.process.address, Conversation(), name, patience=patience)
+        client = Client(self.address, Conversation(), name, patience=patience)
         self._clients.append(client)
         return client
 
@@ -48,76 +50,63 @@ class Shown:
         calls = self.process.calls()
         return calls and calls.inputs + calls.outputs + calls.waits
 
-    def works(self, together: int) -> bool:
-        """Whether two rounds of `together` clients at once are served, each a frame."""
-        try:
-            for _ in range(2):
-                clients = [self.connect("probe", PROBE) for _ in range(together)]
-                for client in clients:
-                    client.send_frame(b"are you there?")
-                    client.expect_frame(b"are you there?")
-                self.leave()
-        except Failure:
-            return False
-        return True
-
     def leave(self) -> None:
         """All clients close their connections."""
         for client in self._clients:
             client.abandon()
         self._clients.clear()
 
-    def end(self) -> None:
+    def __enter__(self) -> Shown:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self.leave()
         self.process.destroy()
 
 
 @contextmanager
 def server_of(
-    number: str, together: int, nofile: int = 4096, arguments: Sequence[str] = ()
+    number: str, together: int, arguments: Sequence[str] = (), told: bool = True, **how
 ) -> Iterator[Shown]:
-    """The student's server of that chapter if it `works`, else the solution's. Raises NotReady.
+    """The student's server of that chapter if it works, else the solution's. Raises NotReady.
 
     `together`: how many clients at once it has to serve; 1, or more than its stubs can.
-    `nofile`: descriptors that it may open. `arguments`: with which it is started to be shown.
+    `arguments`: with which it is started to be shown. `told`: which one it is, is printed. `how`:
+    fields of spawn.Command.
     """
     chapter = chapters.find(number)
-    shown = _working(chapter.chapter_dir, together, nofile, arguments)
-    if shown:
-        print(f"Server: chapters/{chapter.slug}\n", flush=True)
-    else:
-        shown = _working(chapter.solution_dir, together, nofile, arguments)
-        if not shown:
-            raise NotReady(what_to_do(chapter))
-        print(f"Server: solutions/{chapter.slug}, since chapters/{chapter.slug} is not done\n")
-    try:
-        yield shown
-    finally:
-        shown.end()
+    own, solution = chapter.chapter_dir, chapter.solution_dir
+    plain = () if "--app" in arguments else arguments  # with another app it echoes no frames
+    source = next((one for one in (own, solution) if _works(one, together, plain)), None)
+    if not source:
+        raise NotReady(
+            f"this shows the server of chapter {number}, which does not work yet:\n"
+            f"      make grade CH={number}"
+        )
+    name = str(source.relative_to(chapters.ROOT))
+    if told:
+        why = "" if source == own else f", since chapters/{chapter.slug} is not done"
+        print(f"Server: {name}{why}\n", flush=True)
+    how = {"nofile": 4096, "preload": _counting(), **how}
+    binary = build.cached_server(source).binary
+    with Shown(str(binary), "-p", "0", *arguments, **how) as server:
+        server.source = name
+        yield server
 
 
-def _working(source: Path, together: int, nofile: int, arguments: Sequence[str]) -> Shown | None:
-    """The server made of these sources, None when they do not become one that works."""
-    shown = _start(source, nofile)
-    if shown and not shown.works(together):
-        shown.end()
-        return None
-    if shown and arguments:  # what has tried it speaks plain frames
-        shown.end()
-        shown = _start(source, nofile, arguments)
-    return shown
-
-
-def _start(source: Path, nofile: int, arguments: Sequence[str] = ()) -> Shown | None:
-    """The server made of these sources, None when they do not become one that listens."""
-    process = ServerProcess()
+def _works(source: Path, together: int, arguments: Sequence[str]) -> bool:
+    """Whether two rounds of `together` clients at once are served, each a frame."""
     try:
         binary = build.cached_server(source).binary
-        command = [str(binary), "-p", "0", *arguments]
-        process.start(command, nofile=nofile, preload=_counting(), patience=PROBE)
+        with Shown(str(binary), "-p", "0", *arguments, patience=PROBE) as server:
+            for _ in range(2):
+                clients = [server.connect("probe", PROBE) for _ in range(together)]
+                for client in clients:
+                    round_trip(client)
+                server.leave()
     except (build.BuildFailed, Failure):
-        return None
-    return Shown(process)
+        return False
+    return True
 
 
 def _counting() -> list[Path]:
@@ -128,16 +117,7 @@ def _counting() -> list[Path]:
         return []
 
 
-def what_to_do(chapter: Chapter) -> str:
-    return (
-        f"this shows the server of chapter {chapter.number}, which does not work yet:\n"
-        f"      make grade CH={chapter.number}"
-    )
-
-
 # What several demos need
-
-WATCHED_SECONDS = 0.7  # to watch what a server costs
 
 
 class Stopwatch:
@@ -153,19 +133,35 @@ class Stopwatch:
         print(f"  {self.seconds():4.1f} s  {text}", flush=True)
 
 
-def built(name: str, *more: Path, within: Path | None = None) -> str:
-    """The program made of NAME.c of this directory, and of `more`, which include headers as from
-    the directory `within`. Raises NotJudged."""
+def built(name: str, *more: object) -> str:
+    """The program made of NAME.c of this directory, with these arguments of the compiler. Raises
+    NotJudged."""
     source, program = Path(__file__).with_name(f"{name}.c"), BUILD / "demos" / name
     with files.appearing(program) as made:
         command = [*build.find_compiler(), "-O2", "-pthread", "-o", made, source, *more]
-        command += ["-iquote", within] if within else []
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
         if done.returncode != 0:
             raise LabFault(source.name, done.stderr)
     return str(program)
 
 
+def printed_by(*command: str) -> list[list[str]]:
+    """The lines that a program prints, as columns."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise NotJudged(f"{command[0]} ended with status {done.returncode}")
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
 def round_trip(client: Client) -> None:
     client.send_frame(b"ping")
     client.expect_frame(b"ping")
+
+
+def reply_ms(client: Client, request: bytes = b"ping", reply: bytes = b"ping") -> float:
+    """How long a client that has waited a moment waits for the reply."""
+    time.sleep(0.005)
+    start = time.monotonic()
+    client.send_frame(request)
+    client.expect_frame(reply)
+    return 1000 * (time.monotonic() - start)

@@ -2,21 +2,19 @@
 
 import re
 import shutil
-from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
 
 from harness.feedback.failure import NotJudged
 from harness.student import doctor
-from harness.submission.sizes import MIB
 from harness.tests import golden
 from harness.tests.shell import script
 from harness.waiting import sockets
 
 which = shutil.which
-FINE = doctor.Instrument("fine", problem=str, remedy="")
-NO_ADDRESS, NO_ANSWER = OSError(99, "no address"), sockets.Unavailable("error 2")
+FINE = doctor.Check("fine", problem=str, remedy="")
+NO_ANSWER = sockets.Unavailable("error 2")
 
 
 def without(name):
@@ -29,11 +27,10 @@ def refuses(words):
     return f'case "$*" in *{words}*) exit 1;; esac\nexec gcc "$@"'
 
 
-# The instrument, and what hides it: another value of an attribute; or a compiler, or the only
-# program on PATH, as a script.
+# The check, and what hides it: another value of an attribute; or a compiler, or the only
+# program on PATH, which is redis-server, as a script.
 HIDDEN = [
     ("C compiler", "CC", refuses("")),
-    ("loopback", "socket.create_server", Mock(side_effect=NO_ADDRESS)),
     ("shim library", "harness.server.preload.shim_library", Mock(side_effect=NotJudged("hidden"))),
     ("valgrind", "PATH", "exit 1"),
     ("descriptors", "resource.getrlimit", lambda _: (1024, 4096)),
@@ -45,17 +42,16 @@ HIDDEN = [
     ("redis-benchmark", "shutil.which", without("redis-benchmark")),
     ("redis-py", "sys.executable", "/bin/false"),
     ("gdb", "PATH", "exit 1"),
-    ("disk", "shutil.disk_usage", lambda _: SimpleNamespace(free=5 * MIB)),
 ]
 
 
 def test_each_instrument_is_missed(tmp_path, capsys):
     """Of the claims that are not judged without it, the first one is shown."""
-    every, said = doctor.all_instruments, []
+    every, said = doctor.checks, []
     for name, what, value in HIDDEN:
         with pytest.MonkeyPatch.context() as monkeypatch:
             chosen = lambda claims: [*(one for one in every(claims) if one.name == name), FINE]  # noqa
-            monkeypatch.setattr(doctor, "all_instruments", chosen)
+            monkeypatch.setattr(doctor, "checks", chosen)
             if "." in what:
                 monkeypatch.setattr(what, value)
             else:

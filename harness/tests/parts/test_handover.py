@@ -102,7 +102,7 @@ HAND_INS = {
 
 
 def test_what_is_handed_in_and_what_the_student_reads(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(handin, "RESULTS", tmp_path)
+    monkeypatch.setattr("harness.grade.results.RESULTS", tmp_path)
     seen = []
     for what, change in HAND_INS.items():
         work = Path(shutil.copytree(find("01").chapter_dir, tmp_path / what))

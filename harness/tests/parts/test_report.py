@@ -16,9 +16,8 @@ from harness.claims.context import sanitizers
 from harness.feedback.compare import compare
 from harness.feedback.conversation import Conversation
 from harness.feedback.failure import Failure
-from harness.grade import errors, history, judge, report, results, scoring, terminal
+from harness.grade import grade as command, judge, report, results, scoring, terminal
 from harness.grade.diagnosis import Diagnosis
-from harness.grade.errors import Message
 from harness.grade.report import Look
 from harness.grade.request import Request, one_test
 from harness.grade.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
@@ -46,7 +45,6 @@ FOUND = Diagnosis(
     server="killed by SIGPIPE",
     stderr="fd 4: opened\nfd 4: \x1b[31mclosed",
     crashed="in flush(), conn.c:30",
-    before="passed; changed since: conn.c",
 ).printable()
 
 
@@ -86,10 +84,8 @@ EXPLAINED = a_grade("02", outcome(FIRST, 0, FAILED), outcome(SIDE, 50, FAILED), 
 RACE = Diagnosis(True, "the thread sanitizer found a data race", "data-race")
 CLAIMS = {claim.name: claim for claim in scoring.load()}
 THIRD = [outcome(one, 20, PASSED) for one in scoring.select([*CLAIMS.values()], "06.3")]
-BEFORE = frozenset(["test_06_watches"])
 GRADES = {
     "a TODO that passes": a_grade("06", *THIRD, selected="06.3"),
-    "a TODO before it has failed": a_grade("06", *THIRD, selected="06.3", last_failed=BEFORE),
     "each verdict": CHAPTER_TWO,
     "full marks": FULL,
     "full marks of the last chapter": a_grade("12", outcome(CUT, 100, PASSED)),
@@ -105,10 +101,10 @@ GRADES = {
 def test_the_page_of_a_chapter():
     parts = [f"## {name}, status {g.status}\n{report.chapter(g)}" for name, g in GRADES.items()]
     parts.append(f"## V=1\n{report.chapter(CHAPTER_TWO, Look(verbose=True))}")
-    lines = map(report.board_line, GRADES.values())
-    end = report.board_end([FULL, CHAPTER_TWO])
-    parts.append("\n".join(["## the board", report.board_head(), *lines, *end]))
-    parts.append("\n".join(["## its end with full marks", *report.board_end([FULL])]))
+    lines = map(command.board_line, GRADES.values())
+    end = command.board_end([FULL, CHAPTER_TWO])
+    parts.append("\n".join(["## the board", command.HEAD, *lines, *end]))
+    parts.append("\n".join(["## its end with full marks", *command.board_end([FULL])]))
     golden.check("report", "\n\n".join(parts))
 
 
@@ -247,32 +243,7 @@ def test_conversations():
     golden.check("conversations", "\n\n".join(talk.render(8) for talk in talks))
 
 
-# What is said of the grade before
-
-
-def test_what_has_changed_since_it_passed(tmp_path):
-    """A file that somebody has spoilt is no history."""
-    file, said = tmp_path / "01-passed.json", []
-    for place, verdict, changed in (
-        *(("mine", FAILED, "a1 b1"), ("mine", PASSED, "a2"), ("mine", FAILED, "a2")),
-        *(("mine", FAILED, "a3 b2 c1 d1 e1"), ("other", FAILED, "a1"), ("mine", FAILED, "a1")),
-    ):
-        source = tmp_path / place
-        source.mkdir(exist_ok=True)
-        for name in changed.split():
-            (source / f"{name[0]}.c").write_text(name)
-        found = outcome(CUT, 5, verdict)
-        graded = a_grade("01", found, source=source)
-        history.compare(graded, file)
-        assert graded.last_failed == ({CUT.name} if verdict == FAILED else set())
-        said.append(found.diagnosis.before if found.diagnosis else "")
-        if place == "other":
-            file.write_text("{}")
-    changed = "passed; changed since: a.c, b.c, c.c, d.c and 1 more"
-    assert said == ["", "", "passed; no file has changed since", changed, "", ""]
-
-
-# As file:line:, for editors and GitHub Actions
+# As file:line:, for editors
 
 BLOCKING, POLL = chapters.find("01"), chapters.find("03")
 IN_PIECES = CLAIMS["test_01_frame_cut_at_every_byte"]
@@ -291,9 +262,8 @@ def graded(source: Path, *claims, verdict=FAILED, chapter=BLOCKING, **more) -> G
     return a_grade(chapter.number, *outcomes, source=source, **more)
 
 
-def test_the_lines_of_a_grade(tmp_path, monkeypatch):
-    """The place is the TODO, else its function, else its file, else the first file."""
-    monkeypatch.delenv(errors.ON_GITHUB, raising=False)
+def test_the_lines_of_a_grade(tmp_path):
+    """The place is the TODO, else its file, else the first file."""
     lab, mine = BLOCKING.chapter_dir, tmp_path / "it's mine"
     shutil.copytree(lab, mine)
     first = next(one for one in CLAIMS.values() if one.chapter == BLOCKING and one.todo == 1)
@@ -307,20 +277,17 @@ def test_the_lines_of_a_grade(tmp_path, monkeypatch):
         "other words": graded(lab, built=False, problem="\nkilled\nmore"),
         "a copy": graded(mine, IN_PIECES),
     }
-    lines = [f"{name}\n   " + "\n   ".join(errors.lines(one)) for name, one in found.items()]
+    said = {name: map(str, results.messages(one)) for name, one in found.items()}
+    lines = [f"{name}\n   " + "\n   ".join(one) for name, one in said.items()]
     text = re.sub(r" */\* TODO 3:.*?\*/\n", "", (mine / "io.c").read_text(), flags=re.S)
     for name, spoil in {
         "moved": lambda: (mine / "io.c").rename(mine / "my_io.c"),
         "without the comment": lambda: (mine / "my_io.c").write_text(text),
-        "without the function": lambda: (mine / "my_io.c").write_text("int other;\n"),
         "without the file": lambda: (mine / "my_io.c").unlink(),
     }.items():
         spoil()
-        lines.append(f"{name}\n   {errors.lines(found['a copy'])[0]}")
-    monkeypatch.setenv(errors.ON_GITHUB, "true")
-    lines.append("GitHub\n   " + errors.lines(found["the lab's own"])[0])
-    odd = Message("a,b:c.c", 3, "error", "100%\n::stop::", "", 7)
-    golden.check("errors", "\n".join([*lines, errors.annotation(odd)]), tmp_path)
+        lines.append(f"{name}\n   {results.messages(found['a copy'])[0]}")
+    golden.check("errors", "\n".join(lines), tmp_path)
 
 
 def test_every_claim_has_a_place_in_the_skeleton():
@@ -328,10 +295,10 @@ def test_every_claim_has_a_place_in_the_skeleton():
     the handout names."""
     for claim in CLAIMS.values():
         directory = claim.chapter.chapter_dir
-        (found,) = errors.messages(graded(directory, claim, chapter=claim.chapter))
+        (found,) = results.messages(graded(directory, claim, chapter=claim.chapter))
         line = (ROOT / found.file).read_text().splitlines()[found.line - 1]
         assert f"TODO {claim.todo}:" in line, claim.name
-        named = report.todos(claim.chapter)[claim.todo][0]
+        named = report.todos(claim.chapter)[claim.todo]
         assert found.file == f"chapters/{claim.chapter.slug}/{named}", claim.name
 
 

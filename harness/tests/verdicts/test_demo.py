@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from harness.server.linux import prctl
-from harness.student.demos import ch01, ch06, ch07
+from harness.student.demos import ch06_to_08
 from harness.submission.chapters import CHAPTERS, ROOT
 from harness.tests import golden, shell
 
@@ -53,11 +53,8 @@ def test_the_demo_of_a_chapter(chapter, part):
 
 
 def test_numbers_that_demos_show(monkeypatch):
-    five = "1 + 1 + 1 + 1 + 1"
-    assert [ch01.sum_of([1] * count) for count in (5, 6)] == [five, f"{five} + ..."]
-    assert ch06.cost_of(count=1000, seconds=0.5, cpu=0.02).split() == ["2,000", "20", "µs"]
-    monkeypatch.setattr(ch07, "DEADLINE_SECONDS", 0.01)
-    assert ch07.until_deadline(0.001)[1] >= 0
+    monkeypatch.setattr(ch06_to_08, "DEADLINE_SECONDS", 0.01)
+    assert ch06_to_08.until_deadline(0.001)[1] >= 0
 
 
 def test_each_toy_prints_what_its_handout_shows(tmp_path):

@@ -110,7 +110,7 @@ def test_a_grade_of_one_todo_does_not_take_the_place_of_a_whole_one(tmp_path, mo
         assert main([*words, *more]) == 0
     kept = (tmp_path / "kept").glob("*.json")
     scores = {path.name: json.loads(path.read_text()).get("score") for path in kept}
-    assert scores == {"01.json": 100, "01-selected.json": 60, "01-passed.json": None}
+    assert scores == {"01.json": 100, "01-selected.json": 60}
 
 
 def test_the_seed_follows_from_the_submission(grade):

@@ -26,7 +26,7 @@ from harness.course.handover import handout
 from harness.course.isolation import choice, landlocked
 from harness.course.isolation.isolation import Places
 from harness.feedback.hints import HINTS
-from harness.grade import guard
+from harness.grade import workers
 from harness.server.linux import landlock
 from harness.submission import parts
 from harness.submission.chapters import CHAPTERS, ROOT, Chapter
@@ -92,8 +92,7 @@ TABLE = [
     Row("floods", LESS, OVER + "printed more than 256 MiB"),
     Row("breeds", LESS, "30 of 100 points"),
     Row("stops", LESS, "30 of 100 points", FREE),
-    Row("kills", NOT_JUDGED, guard.KILLED, FREE, "1"),
-    Row("edits", NOT_JUDGED, guard.RESTORE, FREE),
+    Row("kills", NOT_JUDGED, workers.KILLED, FREE, "1"),
 ]
 
 
@@ -158,11 +157,10 @@ def test_an_attack(grade, tmp_path, row):
     variables["LAB_PATIENCE"] = "40" if takes_too_much else "1"  # until the grader has measured it
     status, said, lost = grade(tmp_path / "sub", "--jobs", row.jobs, **variables)
     assert (status, "test_01_echoes" in lost) == (row.status, row.status != FULL_MARKS), said
-    assert lost <= {"test_01_echoes"} or row.attack == "edits", said
+    assert lost <= {"test_01_echoes"}, said
     text = " ".join(said.split())
     assert row.says in text and (HINTS["over-limit"].text in text) == takes_too_much, said
-    edited = CLAIMS + "# edited\n" * (row.attack == "edits")
-    assert (tmp_path / "claims" / "test_01_x.py").read_text() == edited
+    assert (tmp_path / "claims" / "test_01_x.py").read_text() == CLAIMS
 
 
 @FULL
@@ -170,8 +168,7 @@ def test_a_report_is_not_forged(grade, tmp_path):
     """Not by what the server prints, and not by what the compiler says of its sources."""
     forges = hostile(tmp_path / "sub", "prints_report")
     printed = grade(tmp_path / "sub", "--jobs", "0", **forges)[1]
-    above, _, times = printed.partition("slowest\n")
-    text = re.sub(r"\d\.\d MB", "# MB", above + times.partition("\n\n")[2])
+    text = re.sub(r"\d\.\d MB", "# MB", printed)
     golden.check("forged-report", text, tmp_path)
     lines = '#line 1 "\\033[2J\\n  100 of 100 points\\n"\n#warning \x1b[2Jsee above\n'
     text = grade(submissions.submission(tmp_path / "forged", lines + "int main(void) {"))[1]
