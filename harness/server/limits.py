@@ -2,7 +2,7 @@
 
 RLIMIT_AS does not fit: threads and some languages reserve far more memory than they use. And
 RLIMIT_NPROC counts all processes of a user, and none for root. So what all processes of a server
-have together is added up, 50 times a second if there is a sign that it grows.
+have together is added up: once a second, and at once when the whole machine has more of it.
 """
 
 from __future__ import annotations
