@@ -26,6 +26,7 @@ from harness.claims.scenarios.timed import (
     LONGEST,
     MINUTE,
     expect_at,
+    expect_closed_at,
     expect_nothing_until,
     pass_until,
 )
@@ -47,8 +48,12 @@ from harness.client.messages import (
     rung,
     rung_again,
 )
+from harness.feedback.failure import meaning
+from harness.waiting.clock import Start
 
 FAR = 60_000  # ms: nobody waits for it
+TICK_MS = 50_017  # the second one is beyond a minute
+DAY = 24 * HOUR
 LONG_AGO = 150  # ms, between the start of a timer and a reset
 
 # What a general hint means in a claim, see marker.claim.
@@ -62,6 +67,10 @@ OWED = {
 }
 RESETS = dict.fromkeys((*WRONG, *LOST, "timer-early", "timer-late"), "timer-start")
 RESUME = dict.fromkeys(LOST, "alarms-not-resumed")
+WEEKS = {
+    **dict.fromkeys((*LOST, "timer-early", "timer-late", "closed-early"), "time-in-32-bits"),
+    **{"not-closed": "time-in-32-bits", "wrong-seq": "alarm-of-another"},
+}
 
 
 def expect_cancelled(client: Client, cmd: int, seq: int) -> None:
@@ -280,3 +289,29 @@ def test_07_no_part_of_a_millisecond_early(launch):
             expect_at(server, client, [rung_again(2, index, b"tick")], began, 10 * (index + 1))
             if index == 0:
                 expect_at(server, client, [rung(1, b"once")], began, 15)
+
+
+@claim("07.6", points=1, cli=True, hints=WEEKS)
+def test_07_server_on_a_machine_that_runs_for_weeks(launch):
+    """Alarms and time limits hold when the uptime passes 2^31 and 2^32 ms, 24.8 and 49.7 days."""
+    with meaning(RINGS):  # without a wrap
+        _rings_over_the_wrap(launch, 2 * MINUTE, 6 * MINUTE)
+    for wrap in (2**31, 2**32):
+        _rings_over_the_wrap(launch, wrap, DAY)
+
+
+def _rings_over_the_wrap(launch, wrap: int, idle_ms: int) -> None:
+    start = Start(uptime_ms=wrap - MINUTE)
+    server = launch(("--idle-timeout", str(idle_ms)), framing=MESSAGES, clock=start)
+    client = server.connect()
+    began = server.clock.now_ms
+    client.send_frames([after(1, 2 * MINUTE, b"over it"), every(2, TICK_MS, 3, b"tick")])
+    echo_text(client)
+    if not server.clock.ours:
+        return
+    ticks = [rung_again(2, index, b"tick") for index in range(3)]
+    expect_at(server, client, ticks[:1], began, TICK_MS)
+    expect_at(server, client, ticks[1:2], began, 2 * TICK_MS)
+    expect_at(server, client, [rung(1, b"over it")], began, 2 * MINUTE)
+    expect_at(server, client, ticks[2:], began, 3 * TICK_MS)
+    expect_closed_at(server, client, began + 3 * TICK_MS, idle_ms)

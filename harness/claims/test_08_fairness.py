@@ -17,7 +17,15 @@ from harness.claims.context.observe import (
     until_asleep,
 )
 from harness.claims.marker import GONE, MUTE, claim
-from harness.claims.scenarios.cost import EXACT, HELD_BYTES, STEADY_MARKS, steady_reader
+from harness.claims.scenarios.cost import (
+    EXACT,
+    HELD_BYTES,
+    STEADY_MARKS,
+    bounded,
+    launch_idle,
+    no_cpu,
+    steady_reader,
+)
 from harness.claims.scenarios.exchanges import (
     ask,
     burst,
@@ -75,6 +83,9 @@ OFFERED = 64 * MIB
 FEW = 32  # frames of 500 bytes: less than a server reads at once
 
 SMALL_HIGH = 64 * KIB
+SILENT_CLIENTS = 100
+SILENT_BEFORE = 4  # a server may have memory that all clients share, as for lent buffers
+A_CLIENT = SMALL_HIGH + 512 * KIB  # of memory: output up to the mark, and what has been read
 
 # The 256 messages of a budget are a small part of a read of 256 KiB.
 SHORTEST_ANSWER = reply(NONE, NONE, MALFORMED)
@@ -269,6 +280,37 @@ def _read_when_the_server_holds_frames(server, frames: list[bytes]) -> None:
         if bytes_within(client, len(sent)) != 0:
             break
     client.echo_all(sent, len(sent))
+
+
+@claim("08.4", points=2, cli=True, native=True, hints=WATER)
+def test_08_hundred_that_never_read(launch):
+    """100 clients that never read cost no more than their high-water each, and no CPU time."""
+    marks = ("--high-water", str(SMALL_HIGH))
+    server = launch_idle(launch, argv_extra=marks, environment=EXACT)
+    names = [f"silent {number}" for number in range(SILENT_BEFORE + SILENT_CLIENTS)]
+    clients = [connect_narrow(server, name) for name in names]
+    _sent_in_vain(server, clients[:SILENT_BEFORE])
+    base = server.process.resident_bytes()
+    sent = _sent_in_vain(server, clients[SILENT_BEFORE:])
+    when = f"after {sent / MB:.0f} MB of {SILENT_CLIENTS} clients that never read"
+    bounded(server, base, SILENT_CLIENTS * A_CLIENT, when, than=f"after {SILENT_BEFORE} of them")
+    no_cpu(server, "while the clients do not read their replies", "spins-writing", seconds=0.2)
+
+
+def _sent_in_vain(server: Server, clients: list[Client]) -> int:
+    """Each client sends up to 2 MiB of frames, as long as the server takes any of it. Returns the
+    bytes sent by all."""
+    data = length_framing.encode(bytes(1020)) * 2048
+    left = {client: memoryview(data) for client in clients}
+    moved = True
+    while moved:
+        moved = False
+        for client, rest in left.items():
+            count = client.offer(rest) if rest else 0
+            left[client] = rest[max(0, count) :]
+            moved |= count > 0
+        until_asleep(server)
+    return sum(len(data) - len(rest) for rest in left.values())
 
 
 @claim("08.4", points=1, cli=True, native=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from harness.claims.context.observe import until_asleep
 from harness.claims.marker import claim
+from harness.claims.scenarios.beside_redis import compare, redis_here, sequence
 from harness.claims.scenarios.cost import EXACT, bounded
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, words
 from harness.claims.scenarios.redis_talk import (
@@ -26,6 +27,7 @@ from harness.feedback.failure import Failure
 from harness.submission.sizes import MIB
 
 PLAIN, PIPELINED = 1_000, 3_200  # commands of each test of redis-benchmark
+BESIDE_REDIS = 2_000  # random commands
 TESTS = "ping,set,get,incr,lpush,rpush,lpop,rpop,lrange,mset"
 
 # What one types into redis-cli, and what it prints.
@@ -227,9 +229,6 @@ def test_12_queues_are_bounded(launch, rng):
     talk(client, ("GET k", QUEUED), ("EXEC", EXECABORT), ("GET k", None))
 
 
-# All together: 12.7 watch
-
-
 # 12.2 and 12.7: all together
 
 
@@ -276,7 +275,15 @@ def test_12_redis_benchmark(launch):
         )
 
 
-@claim("12.7", points=2, needs="redis-py")
+@claim("12.7", points=1, needs="redis-py")
 def test_12_redis_py(launch):
     """A client made of redis-py works: pipelines, transactions, messages, patterns and locks."""
     others.run_ours(launch(framing=RESP), "redis-py", others.PYTHON_CLIENT)
+
+
+@claim("12.7", points=1, needs="redis-server", hints=dict.fromkeys(BAD, "redis-differs"))
+def test_12_same_replies_as_redis(launch, rng):
+    """Random commands get the replies of redis-server or valkey-server, byte for byte."""
+    server = launch(framing=RESP)
+    with redis_here() as redis:
+        compare(server, redis, sequence(rng, BESIDE_REDIS))

@@ -23,10 +23,10 @@ from harness.feedback.printable import harmless
 from harness.grade import scoring
 from harness.grade.scoring import Claim
 from harness.server import build, limits, preload
-from harness.server.linux import landlock, ring
+from harness.server.linux import landlock, prctl
 from harness.submission import chapters, command_line
 from harness.submission.target import setting
-from harness.waiting import procfs, sockdiag
+from harness.waiting import procfs, sockets
 
 COLUMNS = 80
 NAME = 18  # columns
@@ -78,7 +78,7 @@ def checks(claims: list[Claim]) -> list[Check]:
             f"install gcc's libtsan, or {sanitizers.REMEDY}",
             _marked("thread"),
         ),
-        Check("io_uring", ring.problem, ring.REMEDY, _marked("io_uring")),
+        Check("io_uring", prctl.ring_problem, prctl.RING_REMEDY, _marked("io_uring")),
         Check(
             "sock_diag",
             queues,
@@ -156,8 +156,8 @@ def queues() -> str:
     try:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             with socket.create_connection(listener.getsockname()) as client:
-                sockdiag.queues(client.getsockname(), client.getpeername())
-    except (OSError, sockdiag.Unavailable) as error:
+                sockets.queues(client.getsockname(), client.getpeername())
+    except (OSError, sockets.Unavailable) as error:
         return f"the kernel does not report which bytes wait in a socket: {error}"
     return ""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from shutil import which
 
 from harness.claims.context.observe import until_read
-from harness.claims.scenarios.differential import OPTIONS
+from harness.claims.scenarios.beside_redis import OPTIONS
 from harness.claims.scenarios.greedy import greedy
 from harness.client import length_framing, messages, resp
 from harness.client.client import Client
