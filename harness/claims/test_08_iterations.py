@@ -97,3 +97,9 @@ def _expect_freed_in_many(server, client: Client, polite: Client) -> None:
         text = f"{ALARMS:,} alarms of a client that had left were freed in "
         text += f"{counted(waits, 'iteration')}; at most {FREED_AT_MOST:,} in each are allowed"
         raise Failure(text, hint="iteration-too-long")
+
+
+@claim("08.1", points=2, chapters="08", module=True, hints={"in-the-module": "budget-used-up"})
+def test_08_budget_is_spent(program):
+    """A turn may do what is left of its budget; then, or with input left, there is another turn."""
+    program("08_flow", "budget")

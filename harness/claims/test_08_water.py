@@ -201,3 +201,9 @@ def test_08_calls_of_steady_clients(launch, rng):
         if calls > STEADY_FRAMES // FRAMES_A_CALL:
             text = f"{STEADY_FRAMES:,} frames of a client that takes its replies {tempo} were read "
             raise Failure(f"{text}and sent with {calls:,} calls", hint="calls-cost-nothing")
+
+
+@claim("08.2", points=2, chapters="08", module=True, hints={"in-the-module": "water-marks"})
+def test_08_marks_are_exact(program):
+    """Output at high-water suspends, at low-water it resumes, and between them nothing changes."""
+    program("08_flow", "marks", "wanted")
