@@ -84,7 +84,7 @@ static void begin(const struct row *row)
     config.limits.high_water = row->high;
     config.limits.low_water = LOW;
     conn = (struct conn){.server = &server,
-                         .state = row->state ? row->state : CONN_OPEN,
+                         .state = row->state,
                          .in = conn.in,
                          .out = conn.out,
                          .writable = true,

@@ -26,7 +26,6 @@ struct report {
     uint64_t progress;       /* counts what was told */
     struct text facts;       /* lines: what has failed, and numbers */
     struct text steps;       /* lines */
-    struct text input;       /* bytes as they are */
 };
 
 /* Of harness/server/steps, in a program that counts; else NULL. */
@@ -153,12 +152,6 @@ void check_impossible(const char *format, ...)
     tell(&report->facts, "impossible ", format, arguments);
     va_end(arguments);
     end_failed();
-}
-
-void check_input(const void *data, size_t size)
-{
-    report->input.size = size < TEXT_BYTES ? size : TEXT_BYTES;
-    memcpy(report->input.bytes, data, report->input.size);
 }
 
 void check_value(const char *name, double value)

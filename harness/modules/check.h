@@ -60,9 +60,6 @@ void check_equal(const char *hint, const char *what, const void *due, size_t due
 /* The machine is to blame: nothing is judged. */
 __attribute__((format(printf, 1, 2))) _Noreturn void check_impossible(const char *format, ...);
 
-/* The input of a fuzzer that the step is about, to try it again. */
-void check_input(const void *data, size_t size);
-
 /* A number for the claim, which judges it: a time, a count. */
 void check_value(const char *name, double value);
 

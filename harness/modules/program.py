@@ -62,7 +62,6 @@ class Programs:
     def __init__(self, stage: Stage, seed: int) -> None:
         self._stage = stage
         self._seed = seed
-        self.input = b""  # of a fuzzer: the last one
 
     def run(
         self,
@@ -108,7 +107,6 @@ class Programs:
             problem = valgrind.gave_up(stage.servers[-1].logs) or valgrind.unusable(str(binary))
             if problem:
                 raise NotJudged(problem)
-        self.input = ended.input
         for step in ended.steps:
             stage.conversation.note(WHO, step)
         return ended.values()

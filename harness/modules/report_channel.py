@@ -14,13 +14,12 @@ from harness.server.process import ServerProcess
 from harness.server.process_tree import ExitStatus
 from harness.submission.sizes import KIB
 
-# The layout of the shared memory, as in check.c: token, held, progress, and three texts,
+# The layout of the shared memory, as in check.c: token, held, progress, and two texts,
 # each after its size.
 TOKEN_BYTES, TEXT_BYTES = 16, 64 * KIB
 HELD, PROGRESS, FACTS = 16, 24, 32
 STEPS = FACTS + 8 + TEXT_BYTES
-INPUT = STEPS + 8 + TEXT_BYTES
-REPORT_BYTES = INPUT + 8 + TEXT_BYTES
+REPORT_BYTES = STEPS + 8 + TEXT_BYTES
 # The number of its descriptor, which a program closes: no socket gets it later. valgrind 3.24 does
 # not see that accept4() opens one again, calls its close() a fault, and crashes.
 OUT_OF_THE_WAY = 900
@@ -68,25 +67,20 @@ class Channel:
     def steps(self) -> list[str]:
         return self._lines(STEPS)
 
-    def input(self) -> bytes:
-        return self._text(INPUT)
-
     def facts(self) -> list[tuple[str, str]]:
         """Pairs such as ("failed", "number-bytes it gave 1, not 2"): a hint, then a message."""
         return [(kind, rest) for kind, _, rest in (s.partition(" ") for s in self._lines(FACTS))]
 
     def _lines(self, place: int) -> list[str]:
-        return self._text(place).decode(errors="replace").splitlines()
-
-    def _text(self, place: int) -> bytes:
         size = min(TEXT_BYTES, struct.unpack_from("=Q", self._memory, place)[0])
-        return self._memory[place + 8 : place + 8 + size]
+        text = self._memory[place + 8 : place + 8 + size]
+        return text.decode(errors="replace").splitlines()
 
 
 class Ended:
     """The result of a program that has been destroyed.
 
-    The first five attributes are as in Channel. `stuck`: how the check was stuck, or "". `fate`,
+    The first four attributes are as in Channel. `stuck`: how the check was stuck, or "". `fate`,
     `clean`: how the program ended, and whether with status 0. `fault`: what a sanitizer reports.
     `printed`: everything else on its stderr.
     """
@@ -96,7 +90,7 @@ class Ended:
     ) -> None:
         """`sources` are the student's files."""
         self.begun, self.passed = channel.begun, channel.passed
-        self.steps, self.facts, self.input = channel.steps(), channel.facts(), channel.input()
+        self.steps, self.facts = channel.steps(), channel.facts()
         self.stuck = stuck
         self.fate = process.describe()
         self.clean = process.status == ExitStatus(code=0)
