@@ -42,7 +42,8 @@ static void turns(void)
 
 static void begin(const char *hint, struct fake_ring_plan plan)
 {
-    plan.hint = hint == FORGET || hint == CALLS ? IN_FLIGHT : hint;
+    if (plan.hint == NULL)
+        plan.hint = hint;
     fake_ring_plan = plan;
     co_io_case_begin(hint);
 }
@@ -349,7 +350,7 @@ static void expect_usable(struct pair pair)
  * other (PARKS), and the socket perhaps sends. `slow`: what of it completes last. */
 static void in_flight(enum does does, int slow, bool sends, bool cancelled)
 {
-    begin(FORGET, (struct fake_ring_plan){.late = LATE, .slow = slow});
+    begin(FORGET, (struct fake_ring_plan){.hint = IN_FLIGHT, .late = LATE, .slow = slow});
     struct party *p = check_memory(sizeof *p);
     party_begin(p, pair_new(3));
     p->last = forget_and_free;
@@ -390,7 +391,7 @@ static void in_flight(enum does does, int slow, bool sends, bool cancelled)
 static void outside(void)
 {
     struct party p;
-    begin(FORGET, (struct fake_ring_plan){.late = 1});
+    begin(FORGET, (struct fake_ring_plan){.hint = IN_FLIGHT, .late = 1});
     party_begin(&p, pair_new(3));
     party_ask(&p, READS);
     check_step("calls co_forget() outside of coroutines");
@@ -428,7 +429,7 @@ static void expect_nothing_in_flight(int fd, const char *function)
 
 static void begin_accepting(struct party *p, unsigned late)
 {
-    begin(CALLS, (struct fake_ring_plan){.late = late});
+    begin(CALLS, (struct fake_ring_plan){.hint = IN_FLIGHT, .late = late});
     party_accepts(p);
 }
 
@@ -481,7 +482,7 @@ static void unanswered(void)
 {
     struct party p;
     struct sockaddr_in address;
-    begin(CALLS, (struct fake_ring_plan){.late = LATE});
+    begin(CALLS, (struct fake_ring_plan){.hint = IN_FLIGHT, .late = LATE});
     int bound = bind_somewhere(&address, -1);
     fake_ring_held = true;
     party_connects(&p, &address);

@@ -171,7 +171,8 @@ static size_t accept_some(struct party *p)
     p->error = errno;
     p->result = count > 0 ? IO_OK : count == NET_FULL ? IO_ERROR : IO_AGAIN;
     has_called(p);
-    EXPECT(count <= BATCH, "co_accept() returned %d clients; allowed are %d", count, BATCH);
+    EXPECT(count != 0 && count <= BATCH,
+           "co_accept() returned %d; allowed are 1 to %d, or NET_NONE", count, BATCH);
     for (int i = 0; i < count; i++, p->clients++)
         close(fds[i]);
     p->batch = count > p->batch ? count : p->batch;
