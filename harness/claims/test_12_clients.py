@@ -229,7 +229,7 @@ def test_12_queues_are_bounded(launch, rng):
     talk(client, ("GET k", QUEUED), ("EXEC", EXECABORT), ("GET k", None))
 
 
-# 12.2 and 12.7: all together
+# All together: clients that others wrote
 
 
 def _command(server, program: str, *options: str) -> list[str]:

@@ -46,7 +46,7 @@ static bool is_cleared(const struct expiry *expiry)
 }
 
 /* TODO 4: End keys at their time: no client sees them any more, and a timer removes them. Graded
- * by test_12_expired_keys_are_gone.
+ * by test_12_times_to_live.
  * A key ends by the time of day, and a timer counts milliseconds from now, TIMER_MAX_MS at most.
  * So a timer may be due too early: then set it again.
  * `db->expiries` counts the keys that will end. expiry_clear() cancels the timer before it frees

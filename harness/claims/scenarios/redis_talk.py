@@ -8,7 +8,7 @@ from harness.claims.context.observe import eventually
 from harness.claims.marker import GONE, MUTE
 from harness.client import resp
 from harness.client.client import Client
-from harness.client.resp import OK, Answers, Err, words_of
+from harness.client.resp import Answers, Err, words_of
 from harness.feedback.failure import Failure
 from harness.submission.sizes import KIB
 
@@ -18,7 +18,6 @@ BAD = (*MUTE, "wrong-header", "wrong-body", "extra-bytes", *ENDED)
 
 Pair = tuple[str | Sequence[str | bytes | int], object]  # a command, and the reply that is due
 PIECE = 256 * KIB  # bytes of a reply, at a time
-A_COMMAND = 1_000  # keys, of the commands that fill() sends
 
 
 def ask(client: Client, command: str | Sequence[str | bytes | int], value: object) -> None:
@@ -42,34 +41,21 @@ def pipelined(client: Client, pairs: Iterable[Pair]) -> None:
     client.exchange(data, Answers(commands, [resp.reply(value) for _, value in pairs]))
 
 
-def _feed(decoder: resp.Decoder, came: bytes) -> list[bytes]:
-    """The replies that end with these bytes."""
-    try:
-        return decoder.feed(came)
-    except resp.Malformed as error:
-        text = f"what comes is no reply: {error}"
-        raise Failure(text, hint="wrong-header", received=came) from None
-
-
 def read_value(client: Client) -> object:
     """The next reply, whatever it is; nothing else may come after it."""
     decoder = resp.Decoder()
     while True:
         came = client.read_some(PIECE)
-        found = _feed(decoder, came)
+        try:
+            found = decoder.feed(came)
+        except resp.Malformed as error:
+            text = f"what comes is no reply: {error}"
+            raise Failure(text, hint="wrong-header", received=came) from None
         if len(found) > 1 or found and decoder.left:
             text = f"after the reply {resp.told_bytes(found[0])} came more, without a request"
             raise Failure(text, hint="extra-bytes", received=came)
         if found:
             return resp.value_of(found[0])
-
-
-def read_values(client: Client, count: int) -> list[object]:
-    """The next replies, whatever they are."""
-    decoder, found = resp.Decoder(), []
-    while len(found) < count:
-        found += _feed(decoder, client.read_some(PIECE))
-    return [resp.value_of(one) for one in found]
 
 
 def answer(client: Client, command: str | Sequence[str | bytes | int]) -> object:
@@ -110,12 +96,3 @@ def time_of_day_passes(server, ms: int) -> None:
         server.clock.jump(ms)
     else:
         server.clock.advance(ms)
-
-
-def fill(client: Client, keys: Sequence[bytes], value: bytes) -> None:
-    """Sets all keys to the value, with few commands."""
-    pairs = []
-    for first in range(0, len(keys), A_COMMAND):
-        part = keys[first : first + A_COMMAND]
-        pairs.append((("MSET", *(word for key in part for word in (key, value))), OK))
-    pipelined(client, pairs)
