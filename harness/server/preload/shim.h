@@ -267,7 +267,7 @@ struct turn {
     int flags;          /* of recv() and send() */
     size_t asked;       /* bytes */
     size_t size;        /* bytes that it may move: asked, or fewer */
-    int error;          /* errno, SPURIOUS, or 0 */
+    int error;          /* errno, or 0 */
     bool closed_before; /* of a close(): the connection was closed already */
     struct plan *plan;  /* whose step limits it, or NULL */
     uint32_t generation;
