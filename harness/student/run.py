@@ -1,15 +1,14 @@
 """make run: builds the server that CH, FROM or DIR name, and becomes it, with ARGS as options.
 
 It listens on PORT; without that on 1234, or on another port if 1234 is taken: on a shared machine,
-it may be somebody else's. build/port and build/pid tell clients and debuggers where it is. They are
-written once it listens: a server that cannot leaves them to the one that runs already.
+it may be somebody else's. build/port and build/pid tell clients and debuggers where it is. With
+ARGS=-p0, which is any free port, build/port has 0, and the server prints the port.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import select
 import shlex
 import socket
 import sys
@@ -22,11 +21,9 @@ from harness.submission import command_line
 from harness.submission.chapters import find
 from harness.submission.command_line import BUILD
 from harness.submission.target import WrongUsage, port_number, resolve, setting
-from harness.waiting import procfs
 
 USUAL_PORT = 1234
-LOOKS_MS = (5, 500)  # between two looks whether it listens: at first, and after a while
-PORT_OPTION = re.compile(r"(?:^| )-v*p ?\d+")  # among the options of a server
+PORT_OPTION = re.compile(r"(?:^| )-v*p ?(\d+)")  # among the options of a server
 
 
 def main(_: list[str]) -> int:
@@ -41,39 +38,11 @@ def run() -> NoReturn:
     target = resolve(find(setting("CH")), setting("FROM"), setting("DIR"))
     options = with_port(shlex.split(setting("ARGS") or ""))
     compiled = cached_server(target.source)
-    tell_once_it_listens()
+    (BUILD / "port").write_text(f"{PORT_OPTION.findall(' '.join(options))[-1]}\n")
+    (BUILD / "pid").write_text(f"{os.getpid()}\n")
     prctl.allow_debuggers()
     print(compiled.warnings, end="", file=sys.stderr, flush=True)
     os.execv(compiled.binary, ["server", *options])
-
-
-def tell_once_it_listens() -> None:
-    """Leaves a process behind that writes the files when this one, which becomes the server,
-    listens. It ends then, or with the server."""
-    server = os.getpid()
-    watched = os.pidfd_open(server)
-    child = os.fork()
-    if child == 0:
-        try:  # a grandchild: the server must not have a child that it did not start
-            if os.fork() == 0:
-                _watch(server, watched)
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
-    os.close(watched)
-
-
-def _watch(server: int, watched: int) -> None:
-    """Writes the files as soon as the process `server` listens, unless it ends before that."""
-    ends = select.poll()
-    ends.register(watched, select.POLLIN)
-    look, longest = LOOKS_MS
-    while not (ports := procfs.listening_ports([server])):
-        if ends.poll(look):
-            return
-        look = min(2 * look, longest)
-    (BUILD / "port").write_text(f"{ports[0]}\n")
-    (BUILD / "pid").write_text(f"{server}\n")
 
 
 def with_port(options: list[str]) -> list[str]:
