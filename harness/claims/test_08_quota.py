@@ -120,7 +120,7 @@ def _expect_at(server, client: Client, bodies: Sequence[bytes], began: float, ms
 # 08.4 advance
 
 
-@claim("08.4", points=7, cli=True, hints=RENEWED)
+@claim("08.4", points=6, cli=True, hints=RENEWED)
 def test_08_quota_is_kept(launch, rng):
     """N frames of a greedy client are answered per interval: never more, and none late."""
     server = launch(at_most(FRAMES, MS), clock=True)
@@ -267,3 +267,19 @@ def test_08_half_close_over_quota(launch, rng):
                 began = _expect_at(server, client, bodies[start : start + 10], began, 80)
             server.clock.advance(80 + LATE_MS)  # without quota it does not read the FIN
             client.expect_eof()
+
+
+@claim("08.4", points=2, cli=True, hints=HELD_OPEN)
+def test_08_over_quota_is_not_idle(launch, rng):
+    """A client held by its quota is not closed, neither as idle nor for a frame it has begun."""
+    times = ("--idle-timeout", "400", "--frame-timeout", "400")
+    server = launch((*at_most(2, 900), *times), clock=True)
+    client, began = server.connect(), server.clock.now_ms
+    bodies = [words(rng, 8) for _ in range(5)]
+    stream = b"".join(map(length_framing.encode, bodies))
+    client.send(stream[:-3])
+    client.expect_frames(bodies[:2])
+    began = _expect_at(server, client, bodies[2:4], began, 900)
+    client.send(stream[-3:])
+    began = _expect_at(server, client, bodies[4:], began, 900)
+    expect_closed_at(server, client, began, 400)
