@@ -192,7 +192,7 @@ def _plan(server, way: Group, places: Sequence[int], errors: Sequence[int]) -> P
     steps = []
     for start, end in zip((0, *places), places):
         steps += [piece(end - start), *map(fail, errors)]
-    return Plan(way, steps, connection=server.shim.connections())
+    return Plan(way, steps, connection=server.shim.shared.connections)
 
 
 def _cut(server, bodies: Sequence[bytes], plan: Plan, when: str) -> None:

@@ -249,7 +249,7 @@ def test_03_readiness_that_was_none(server, rng):
     quiet, live = server.connect("quiet"), server.connect("live")
     for client in (quiet, live):
         ping(client, rng)
-    number = server.shim.connections() - 2
+    number = server.shim.shared.connections - 2
     for _ in range(5):
         server.shim.schedule(Plan(Group.WAIT, [PASS, Step(SPURIOUS)], connection=number))
         for _ in range(3):

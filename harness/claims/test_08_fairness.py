@@ -242,7 +242,7 @@ def _take_until_read(server, client: Client, sent: int) -> int:
         lowest = min(lowest, held)
 
 
-@claim("08.4", points=4, cli=True, hints=STALLS)
+@claim("08.4", points=5, cli=True, hints=STALLS)
 def test_08_any_marks_will_do(launch, rng):
     """With any marks, even 0 and 1 byte, all replies come, also to a late reader."""
     bodies = [rng.randbytes(500) for _ in range(10_000)]

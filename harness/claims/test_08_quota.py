@@ -154,22 +154,6 @@ def test_08_waiting_frames_are_answered(launch, rng):
     _in_the_kernel(launch(at_most(100, 30)).connect(), rng)
 
 
-@claim("08.4", points=1, cli=True, hints=HELD_OPEN)
-def test_08_over_quota_is_not_idle(launch, rng):
-    """A client held by its quota is not closed, neither as idle nor for a frame it has begun."""
-    times = ("--idle-timeout", "400", "--frame-timeout", "400")
-    server = launch((*at_most(2, 900), *times), clock=True)
-    client, began = server.connect(), server.clock.now_ms
-    bodies = [words(rng, 8) for _ in range(5)]
-    stream = b"".join(map(length_framing.encode, bodies))
-    client.send(stream[:-3])
-    client.expect_frames(bodies[:2])
-    began = _expect_at(server, client, bodies[2:4], began, 900)
-    client.send(stream[-3:])
-    began = _expect_at(server, client, bodies[4:], began, 900)
-    expect_closed_at(server, client, began, 400)
-
-
 def _have_waited(began: float, count: int, frames: int, ms: int) -> None:
     """Fails if all of `count` frames, sent since `began`, were answered before their interval."""
     passed = 1000 * (time.monotonic() - began)

@@ -1,15 +1,17 @@
 """Chapter 12: subscribers, commands that wait for EXEC, and clients that others wrote.
 
-They are of Debian's packages redis-tools and python3-redis; those of Valkey do as well. Where one
+They are of Debian's packages redis-tools, python3-redis and redis-server; those of Valkey do as well. Where one
 is missing its claim is not judged."""
 
 from __future__ import annotations
+
+import signal
 
 from harness.claims.context.observe import until_asleep
 from harness.claims.marker import claim
 from harness.claims.scenarios.beside_redis import compare, redis_here, sequence
 from harness.claims.scenarios.cost import EXACT, bounded
-from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, words
+from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, expect_stop, words
 from harness.claims.scenarios.redis_talk import (
     BAD,
     answer,
@@ -61,7 +63,12 @@ MOST_QUEUED, LEAST_QUEUED = 80, 55  # commands of 1 MiB
 # bytes more.
 TINY_WORDS, MOST_LINES = 32_000, 530
 
+FAR = 600  # s: a time to live that ends after the claim
+
 # What a general hint means in a claim, see marker.claim.
+STOPS = dict.fromkeys(
+    ("not-ended", "wrong-exit", "memory-fault", "memory-leak", *BAD), "redis-stop"
+)
 KEYS = dict.fromkeys(BAD, "others-client")
 SLOW = dict.fromkeys((*BAD, "memory-grows", "over-limit", "not-closed"), "subscriber-slow")
 BOUND = dict.fromkeys((*BAD, "memory-grows", "over-limit"), "multi-bound")
@@ -229,7 +236,39 @@ def test_12_queues_are_bounded(launch, rng):
     talk(client, ("GET k", QUEUED), ("EXEC", EXECABORT), ("GET k", None))
 
 
-# All together: clients that others wrote
+# All together
+
+
+@claim("12.7", points=1, cli=True, valgrind=True, hints=STOPS)
+def test_12_stops_with_everything_in_use(launch, rng):
+    """Under valgrind: SIGTERM with keys, subscribers, a queue and watches ends it with 0, and frees
+    all."""
+    server = launch(framing=RESP)
+    client, queued, reads = server.connect(), server.connect("queues"), server.connect("reads")
+    slow = server.connect("slow", rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
+    talk(client, ("RPUSH l a b c", 3), ("LPOP l", b"a"), (f"SET far v EX {FAR}", OK))
+    pipelined(client, [(f"SET k{n} v PX {n + 1}", OK) for n in range(100)])
+    pipelined(client, [(f"SET far{n} v EX {FAR}", OK) for n in range(100)])
+    ask(client, f"EXPIRE far5 {2 * FAR}", 1)
+    talk(client, ("RENAME far1 far2", OK), ("DEL far3 far4", 2), ("SELECT 3", OK), ("SET k v", OK))
+    _subscribe(reads, "a", "b", counts=(1, 2))
+    _subscribe(slow, "a", counts=(1,))
+    ask(reads, "PSUBSCRIBE z*", [b"psubscribe", b"z*", 3])
+    talk(queued, ("WATCH far1 far2 none", OK), ("UNWATCH", OK), ("WATCH far5 none far5", OK))
+    talk(queued, ("MULTI", OK), (("SET", "k", words(rng, 5_000)), QUEUED), ("INCR k", QUEUED))
+    ask(client, "SET far5 v", OK)
+    for _ in range(4):
+        message = words(rng, 1_000) * 400
+        client.exchange(resp.command("PUBLISH", "a", message), [])
+        read_value(client)
+        reads.expect_frame(_message(b"a", message))
+    server.connect("begins").send(resp.command("SET", "k", words(rng, 5_000))[:-3])
+    server.connect("line").send(b"SET k")
+    until_asleep(server)
+    expect_stop(server, signal.SIGTERM)
+
+
+# Clients that others wrote
 
 
 def _command(server, program: str, *options: str) -> list[str]:

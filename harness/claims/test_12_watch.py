@@ -95,7 +95,7 @@ def _expect_run(client) -> None:
 # 12.7 watch
 
 
-@claim("12.7", points=5, hints=WATCH)
+@claim("12.7", points=4, hints=WATCH)
 def test_12_watched_keys(launch):
     """EXEC replies nil and runs nothing, if one of the keys has changed that its client watches."""
     server = launch(framing=RESP)
