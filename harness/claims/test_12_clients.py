@@ -1,7 +1,8 @@
 """Chapter 12: subscribers, commands that wait for EXEC, and clients that others wrote.
 
-They are of Debian's packages redis-tools, python3-redis and redis-server; those of Valkey do as well. Where one
-is missing its claim is not judged."""
+They are of Debian's packages redis-tools, python3-redis and redis-server; those of Valkey do as
+well. Where one is missing its claim is not judged.
+"""
 
 from __future__ import annotations
 
