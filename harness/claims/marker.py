@@ -23,7 +23,7 @@ GONE = ("closed-early", "closed-in-reply", "reset-early")
 class Mark:
     """What a claim says of itself.
 
-    todo: the TODO it grades, "01.3". points: of the 100 of its own chapter. chapters: "03-04" or
+    number: the TODO it grades, "01.3". points: of the 100 of its own chapter. chapters: "03-04" or
     "03", if it does not hold for its own and all later chapters. cli: it needs the command line
     of the lab's own servers, or what only they promise, such as a log. native: it is about CPU,
     memory or limits, which valgrind distorts.
@@ -40,25 +40,25 @@ class Mark:
     refusals: clients of it send what has to be refused as too long, so the server may well say so.
     """
 
-    todo: str
+    number: str
     points: float
     chapters: str = ""
     cli: bool = False
     native: bool = False
     valgrind: bool = False
     module: bool = False
-    hints: Mapping[str, str] = field(default_factory=dict)
+    hints: Mapping[str, str] = field(default_factory=dict, compare=False)
     refusals: bool = False
     descriptors: int = 0
     needs: str = ""
     sees_calls: bool = False
 
 
-def claim(todo: str, **options) -> Callable:
+def claim(number: str, **options) -> Callable:
     """Marks a function as a graded test. `options`: the other fields of Mark."""
 
     def mark(function):
-        function.claim = Mark(todo, **options)
+        function.claim = Mark(number, **options)
         return function
 
     return mark

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
+from harness.claims.marker import Mark
 from harness.grade.diagnosis import Diagnosis
 from harness.submission.chapters import CHAPTERS, ROOT, Chapter, find
 
@@ -19,31 +20,25 @@ PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
 BYTES = "bytes-not-frames"  # the key of a hint, see believe()
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One graded test. `points` are those within its own chapter, `number` is the TODO ("01.3").
-
-    `first` and `last` are the chapters it holds for. `cli`: needs the lab's command line.
-    `native`: about CPU or memory, which valgrind distorts. `valgrind`: it always runs under it.
-    `module`: about a module in a program of the grader's, so there is no server in it.
-    `descriptors`: as many as it opens.
-    `needs`: an instrument without which it is not judged, see harness/student/doctor.py.
-    """
+@dataclass(frozen=True, kw_only=True)
+class Claim(Mark):
+    """One graded test: what it says of itself, and where it stands. `points` are an exact number,
+    and a claim about a module needs the lab's command line."""
 
     chapter: Chapter
-    number: str
     name: str
     text: str
-    points: Fraction
     file: Path
-    first: Chapter
-    last: Chapter = CHAPTERS[-1]
-    cli: bool = False
-    native: bool = False
-    valgrind: bool = False
-    module: bool = False
-    descriptors: int = 0
-    needs: str = ""
+
+    @property
+    def first(self) -> Chapter:
+        """The first chapter that it holds for."""
+        return find(self.chapters.partition("-")[0]) if self.chapters else self.chapter
+
+    @property
+    def last(self) -> Chapter:
+        """The last chapter that it holds for."""
+        return find(self.chapters.rpartition("-")[2]) if self.chapters else CHAPTERS[-1]
 
     @property
     def explains(self) -> bool:
@@ -174,25 +169,11 @@ def _claim(function, file: Path, chapter: Chapter) -> Claim:
     text = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
     where, own = f"{file.name}: {function.__name__}", chapter.number
     assert mark, f'{where}: put @claim("{own}.1", points=...) above it'
-    assert re.fullmatch(own + r"\.\d+", mark.todo), f"{where}: its TODO is not of this chapter"
+    assert re.fullmatch(own + r"\.\d+", mark.number), f"{where}: its TODO is not of this chapter"
     assert text, f"{where}: give it a docstring, whose first paragraph a grade shows"
-    holds_for = [find(number) for number in mark.chapters.split("-")] if mark.chapters else []
-    return Claim(
-        chapter=chapter,
-        number=mark.todo,
-        name=function.__name__,
-        text=text,
-        points=Fraction(mark.points),
-        file=file,
-        first=holds_for[0] if holds_for else chapter,
-        last=holds_for[-1] if holds_for else CHAPTERS[-1],
-        cli=mark.cli or mark.module,
-        native=mark.native,
-        valgrind=mark.valgrind,
-        module=mark.module,
-        descriptors=mark.descriptors,
-        needs=mark.needs,
-    )
+    exact = {"points": Fraction(mark.points), "cli": mark.cli or mark.module}
+    told = {"chapter": chapter, "name": function.__name__, "text": text, "file": file}
+    return Claim(**{**vars(mark), **exact, **told})
 
 
 def holding(claims: list[Claim], chapter: Chapter) -> list[Claim]:

@@ -29,7 +29,8 @@ from harness.tests import golden
 
 def claim(number: str, name: str, text: str, points: int = 6) -> Claim:
     chapter = chapters.find(number[:2])
-    return Claim(chapter, number, name, text, Fraction(points), Path("t.py"), chapter)
+    told = {"chapter": chapter, "name": name, "text": text, "file": Path("t.py")}
+    return Claim(number, Fraction(points), **told)
 
 
 CUT = claim("01.3", "test_01_header_cut", "A header cut at every byte is put together again.")
