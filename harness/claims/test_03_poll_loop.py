@@ -27,7 +27,7 @@ from harness.client import length_framing
 from harness.feedback.failure import Failure
 from harness.server.preload import Group, Plan, Step
 from harness.submission.sizes import KIB, MIB
-from harness.waiting.shared import PASS, SPURIOUS
+from harness.waiting.shared import SPURIOUS
 
 # Of a processor. One that looks at 1,000 connections twenty times a second uses 0.6 % and more.
 IDLE_MANY = 0.004
@@ -251,10 +251,13 @@ def test_03_readiness_that_was_none(server, rng):
         ping(client, rng)
     number = server.shim.shared.connections - 2
     for _ in range(5):
-        server.shim.schedule(Plan(Group.WAIT, [PASS, Step(SPURIOUS)], connection=number))
+        server.shim.schedule(Plan(Group.INPUT, [Step(SPURIOUS)], connection=number))
+        body = words(rng, 1)
+        quiet.send_frame(body)
         for _ in range(3):
             ping(live, rng)
-    ping(quiet, rng)
+        server.shim.schedule()
+        quiet.expect_frame(body)
 
 
 @claim("03.3", points=7)

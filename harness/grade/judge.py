@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.claims.context import gdb, valgrind
 from harness.claims.context.stage import Run
 from harness.feedback.printable import harmless
-from harness.grade import results, runner, scoring
+from harness.grade import order, results, runner, scoring
 from harness.grade.diagnosis import Diagnosis
 from harness.grade.request import RESULTS, Request
 from harness.grade.scoring import Claim, Grade, Outcome
@@ -108,7 +108,7 @@ def _run(grade: Grade, command: list[str], target: Target, request: Request, log
     Those for which the machine was too busy are run once more, one after the other; so are those
     in which a wait took too long, if they are few.
     """
-    claims = _in_order(grade)
+    claims = order.in_order(grade)
     following = Following(grade, request)
     alone = target.port is not None or len(claims) == 1
     jobs = 0 if alone else request.jobs
@@ -134,23 +134,6 @@ def _run(grade: Grade, command: list[str], target: Target, request: Request, log
     finally:
         following.progress.clear()
     scoring.believe(grade.outcomes)
-
-
-def _in_order(grade: Grade) -> list[Claim]:
-    """The claims of a grade in the order in which they are run.
-
-    First the claim that explains why others fail. The chapter's own claims come before inherited
-    ones. Claims under valgrind take the longest, so they come between the two: at the end they
-    would keep one processor busy while another has nothing to do.
-    """
-    return sorted(
-        (outcome.claim for outcome in grade.outcomes),
-        key=lambda claim: (
-            not claim.explains,
-            claim.valgrind or 2 * (claim.chapter != grade.chapter and not claim.module),
-            not claim.module,
-        ),
-    )
 
 
 def _give_up(grade: Grade) -> None:
