@@ -38,10 +38,6 @@ HEAD = 12  # bytes of a reply: cmd, seq, status
 BEGINNING = 6  # bytes shown of a long field
 LISTED = 3  # messages that are named one by one when they are sent together
 
-# Of the string of an ECHO whose reply is just short enough: in front of it are cmd, seq, status and
-# its own length, of 4 bytes each.
-LONGEST_ECHO = length_framing.MAX_FRAME - 16
-
 
 def i32(value: int) -> bytes:
     return struct.pack("<i", value)

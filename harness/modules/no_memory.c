@@ -20,7 +20,8 @@ int no_memory_end(void)
     return atomic_load(&failed);
 }
 
-#ifndef SANITIZED
+/* The address sanitizer has functions of its own, and none of them may be replaced. */
+#if !defined SANITIZED && !defined __SANITIZE_ADDRESS__
 
 /* Those of glibc by their other names: the functions below take the place of malloc() and others. */
 void *__libc_malloc(size_t size);

@@ -139,9 +139,11 @@ class Programs:
 
     def _command(self, ran: Ran, words: list[str], sanitize: str) -> Command:
         """The command of the program with the shim, which notes a crash and does not disturb calls;
-        or with valgrind or a sanitizer."""
+        or with valgrind or a sanitizer. A program of ours leaves memory and descriptors at its end,
+        unless the claim is about them."""
         if ran.logs:
-            return Command(words, wrapper=valgrind.wrapper(ran.logs), writable=(ran.logs,))
+            wrapper = valgrind.wrapper(ran.logs, leaks=self._stage.about_memory)
+            return Command(words, wrapper=wrapper, writable=(ran.logs,))
         if sanitize and sanitize != STEPS:
             return Command(words, wrapper=sanitizers.wrapper(sanitize))
         preload = self._stage.run.preload

@@ -195,9 +195,9 @@ class Server:
 class Stage:
     """What belongs to one test: its conversation, its servers, and how they ended.
 
-    `valgrind`: the servers run under it, also if the run does not set it. `sees_calls`: the test
-    counts or disturbs calls that move bytes. `own_clock`: why these servers keep the clock of the
-    machine, see OwnClock; "" if they may get one that the test moves.
+    `valgrind`: the claim is about memory, and its servers run under valgrind in each run.
+    `sees_calls`: the test counts or disturbs calls that move bytes. `own_clock`: why these servers
+    keep the clock of the machine, see OwnClock; "" if they may get one that the test moves.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class Stage:
         self.run = run
         self.sees_calls = sees_calls
         self._own_clock = own_clock
-        self.valgrind = run.valgrind or valgrind
+        self.valgrind, self.about_memory = run.valgrind or valgrind, valgrind
         self.conversation = Conversation()
         self.patience = gdb.PATIENCE if run.debugger else self._patience()
         self.names = _letters()

@@ -87,18 +87,19 @@ def gave_up(logs: Path) -> str:
     return ""
 
 
-def wrapper(logs: Path) -> list[str]:
-    """The command in front of the server's. Every process of it writes LOGS/PID.log.
+def wrapper(logs: Path, leaks: bool = True) -> list[str]:
+    """The command in front of the server's. Every process of it writes LOGS/PID.log. With `leaks`,
+    the logs have what is left at the end, too: memory and descriptors.
 
     Plain logs, since the XML of valgrind before 3.21 says nothing of descriptors.
     """
     place = str(logs).replace("%", "%%")
     return [
         "valgrind",
-        "--leak-check=full",
+        f"--leak-check={'full' if leaks else 'no'}",
         "--show-leak-kinds=all",
         "--errors-for-leak-kinds=all",
-        "--track-fds=yes",
+        f"--track-fds={'yes' if leaks else 'no'}",
         "--vgdb=no",  # no pipes in /tmp for a debugger
         f"--log-file={place}/%p.log",
     ]

@@ -39,12 +39,6 @@ N_LOG_N = 2.25  # n log n is 2.17 from 4,000 to 8,000, and 2.15 after that
 # ends. A buffer that grows by half may copy a little more than twice as much.
 GROWTH_COPIED = 2.25
 
-# Of the CPU time of a module, where its steps are not counted: other programs change it.
-GROWTH_TRIES = 5
-HOPELESS_TRIES = 3  # then one that is far above gets no more
-ALIKE = 2  # times: the same work, on a machine with others on it
-TOO_CHEAP = 0.010  # CPU seconds: below this the clock says nothing about growth
-
 # A variable for a server whose memory is measured: with it glibc's malloc gives a block of 128 KiB
 # and more back to the kernel when it is freed. Else it keeps up to twice the largest that was
 # freed, and that for each thread (M_MMAP_THRESHOLD in mallopt(3)).
