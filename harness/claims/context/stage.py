@@ -34,6 +34,7 @@ from harness.waiting.wait import SECONDS, SEEN_SECONDS, Patience, wait_until
 SLOWED = 3.0  # times the patience, under valgrind
 SLOWED_SECONDS = 5.0  # at least: valgrind takes a second to start
 TIME_WAIT_SECONDS = 75.0  # a minute, see TCP_TIMEWAIT_LEN in net/tcp.h; and some more
+HEARD_SECONDS = 0.5  # until we have read what a server has printed; one may never stop printing
 TIME_WAIT_LOOK_SECONDS = 0.5  # between two checks of all connections of this machine
 MOST_CALLS = 1_000  # of a server that comes to rest each time before a client acts
 MOST_CLIENTS = 32  # of such a server: to ask the kernel about more takes too long
@@ -436,6 +437,8 @@ class Stage:
         """The state of the server concerned, and the end of its stderr: from before it was
         destroyed."""
         if self._ending is None and self.servers:
+            process = self.concerned.process
+            wait_until(lambda: not process.has_unheard_output(), HEARD_SECONDS)
             return self.concerned.describe(), self.concerned.last_lines()
         return self._ending or ("", "")
 
