@@ -7,7 +7,7 @@ import { WORDS } from "./words.mjs";
 const GROUPS = [
   ["before-you-start", "protocol", "reading-failures", "glossary", "toys/README", "debugging", "platforms", "editors"],
   ["instructors", "syllabus", "writeup", "answers"],
-  ["working-on-the-lab", "decisions", "map", "benchmarks", "mutants"],
+  ["working-on-the-lab", "decisions", "map", "benchmarks", "wrong-servers"],
 ].map(group => group.map(name => settings.made.find(one => one === `build/${name}.md`) ?? `docs/${name}.md`));
 
 export const short = text => text.replace(/^(?:Chapter|第) ?(\d\d)(?: ?章)?[:：] */, "$1 ");

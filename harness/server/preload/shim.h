@@ -36,6 +36,7 @@
 #define MAGIC          0x4d494853 /* "SHIM" */
 #define PLANS_MAX      64
 #define STEPS_MAX      64
+#define PORTS          65536
 #define RECORD_ENTRIES 16384 /* then the oldest are overwritten */
 #define LONGEST_ROUND  256   /* entries, of what is counted when it repeats: see record.c */
 #define WAITERS        512   /* threads; what more of them wait for is not told */
@@ -179,10 +180,11 @@ struct shared {
     _Atomic uint64_t inputs;
     _Atomic uint64_t waits;
     _Atomic uint64_t accepts;
-    _Atomic uint32_t connections;   /* accepted so far */
-    _Atomic uint32_t recorded;      /* entries so far */
-    _Atomic uint32_t generation;    /* odd while the harness writes the plans */
-    uint32_t plans;                 /* in use: the first so many */
+    _Atomic uint32_t connections;          /* accepted so far */
+    _Atomic uint32_t connection_of[PORTS]; /* its number + 1, by the port of the peer */
+    _Atomic uint32_t recorded;             /* entries so far */
+    _Atomic uint32_t generation;           /* odd while the harness writes the plans */
+    uint32_t plans;                        /* in use: the first so many */
     uint32_t detail;                /* not 0: what is watched is recorded, too, and under_way */
     _Atomic uint32_t pauses;        /* by SIGSTOP and SIGCONT, which the server is not to know */
     _Atomic uint32_t signals;       /* that the harness has sent beside these */
@@ -310,6 +312,10 @@ enum { NO_CONNECTION = -1 };
 void sockets_start(void);
 int sockets_accepted(int fd); /* returns the new connection's number */
 int sockets_connection(int fd);
+
+/* The same, also for a copy of the descriptor, which dup() or another process has made: the port of
+ * the peer tells. */
+int sockets_identified(int fd);
 
 /* The port of the peer, in host order; 0 when that is no internet address. */
 uint16_t sockets_peer(int fd);

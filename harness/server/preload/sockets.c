@@ -32,6 +32,12 @@ static void remember(int fd)
         continue;
 }
 
+static void own(int fd, int number)
+{
+    owner[fd] = number;
+    remember(fd);
+}
+
 /* A child may close whatever descriptors its parent had once. */
 static void forget_closed(void)
 {
@@ -49,10 +55,10 @@ void sockets_start(void)
 int sockets_accepted(int fd)
 {
     int number = (int)atomic_fetch_add(&shared->connections, 1);
+    shared->connection_of[sockets_peer(fd)] = (uint32_t)number + 1;
     if (!known(fd))
         return NO_CONNECTION;
-    owner[fd] = number + 1;
-    remember(fd);
+    own(fd, number + 1);
     watches[fd] = (struct watch){0};
     watched_forget(fd);
     return number;
@@ -68,6 +74,15 @@ uint16_t sockets_peer(int fd)
     if (peer.ss_family == AF_INET6)
         return ntohs(((struct sockaddr_in6 *)&peer)->sin6_port);
     return peer.ss_family == AF_INET ? ntohs(((struct sockaddr_in *)&peer)->sin_port) : 0;
+}
+
+int sockets_identified(int fd)
+{
+    uint16_t port = known(fd) && owner[fd] <= 0 ? sockets_peer(fd) : 0;
+    uint32_t number = port != 0 ? shared->connection_of[port] : 0;
+    if (number != 0)
+        own(fd, (int)number);
+    return sockets_connection(fd);
 }
 
 int sockets_connection(int fd)

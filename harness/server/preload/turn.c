@@ -183,7 +183,8 @@ struct turn turn_begin(enum call call, int fd, size_t size, int flags)
     if (shared == NULL)
         return turn;
     int saved = errno;
-    turn.connection = sockets_connection(fd);
+    bool moves = (turn.group & (INPUT | OUTPUT | CLOSE)) != 0;
+    turn.connection = moves ? sockets_identified(fd) : sockets_connection(fd);
     turn.pauses = shared->pauses;
     turn.signals = shared->signals;
     count(turn.group, fd);

@@ -55,6 +55,7 @@ CASES = [
     # Cut, a peek would show the same piece for ever; a real socket shows more at the next look.
     ("peek 2", Plan(READS, [piece(2), EINTR]), "abcd abcd"),
     ("read 2", Plan(READS, [Step(SPURIOUS)], connection=0), "EAGAIN abcd"),
+    ("read 3 dup", Plan(READS, [piece(1), EINTR], connection=0), "a EINTR bcde"),
     ("read 3 blocking", Plan(READS, [piece(1), EAGAIN, piece(2)]), "a bc defg"),
     # Calls that find nothing do not count.
     ("read 5", Plan(READS, [EPIPE], skip=3), "abcd efgh ijkl EAGAIN EAGAIN"),

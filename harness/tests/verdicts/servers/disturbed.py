@@ -1,7 +1,7 @@
-"""disturbed.py FUNCTION TIMES [blocking]: connects to itself, and makes this call again and again
-on the accepted end, connection 0, for 4 bytes each, while a schedule disturbs it. The other end has
-sent "abcdefghijkl". Or it asks for a MiB of memory so often. Prints what was read, the number that
-was returned, 0 for memory, or the error; at last what has arrived. For test_shim.py."""
+"""disturbed.py FUNCTION TIMES [blocking | dup]: connects to itself, and makes this call again and
+again on the accepted end, connection 0, for 4 bytes each, while a schedule disturbs it. The other
+end has sent "abcdefghijkl". Or it asks for a MiB of memory so often. Prints what was read, the
+number that was returned, 0 for memory, or the error; at last what has arrived. For test_shim.py."""
 
 import ctypes
 import errno
@@ -18,6 +18,9 @@ listener = socket.create_server(("127.0.0.1", 0))
 far = socket.create_connection(listener.getsockname())
 libc = ctypes.CDLL(None, use_errno=True)  # which does not call again after EINTR, as Python does
 near = libc.accept(listener.fileno(), None, None)
+if how == "dup":
+    first, near = near, os.dup(near)
+    os.close(first)
 data = ctypes.create_string_buffer(4)
 far.sendall(b"abcdefghijkl")
 libc.recv(near, data, 1, socket.MSG_PEEK)  # waits until the bytes are there
