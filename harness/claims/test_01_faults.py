@@ -102,8 +102,8 @@ def test_01_replies_leave_at_once(launch, rng):
 
 
 def _left_at_once(server, client: Client, body: bytes, certain: float) -> bool:
-    """Whether the reply has left at once. False: it cannot be told, since more than `certain`
-    seconds went by."""
+    """Returns true if the reply has left at once, and false if more than `certain` seconds went by
+    between two looks, so that nobody can tell. Raises Failure if the server held it back."""
     size = len(length_framing.encode(body))
     last = time.monotonic()  # when no byte of the reply was written
     client.send_frame(body)

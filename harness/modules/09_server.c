@@ -161,7 +161,7 @@ static struct conn *first_conn(void)
     return c;
 }
 
-/* Whether the peer of the client has closed its connection. */
+/* Returns true if the peer of the client has closed its connection. */
 static bool is_closed(int client)
 {
     struct pollfd ready = {.fd = client, .events = POLLIN};

@@ -1,5 +1,5 @@
-/* Coroutines that read, write, wait for nothing, accept and connect: what ends their waits, what
- * they own meanwhile, and how all bytes come to the other end.
+/* Coroutines that read, write, wait for nothing, accept and connect. The checks are about the end of
+ * each wait, the memory that a waiting coroutine owns, and the bytes at the other end.
  * links: co_io.c co.c context.c? stack.c timers.c buffer.c io.c net.c log.c
  * links: events.c backend_select.c backend_poll.c backend_epoll.c */
 #include <errno.h>

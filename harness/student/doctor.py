@@ -105,7 +105,7 @@ def checks(claims: list[Claim]) -> list[Check]:
 
 
 def _marked(key: str) -> Callable[[Claim], bool]:
-    """Whether a claim has this mark, see `needs` in claims/marker.py."""
+    """Returns true if a claim has this mark, see `needs` in claims/marker.py."""
     return lambda claim: claim.needs == key
 
 

@@ -6,5 +6,6 @@ MOST_DIGITS = 18  # of a whole number
 
 
 def is_whole(text: str) -> bool:
-    """Whether it is a whole number in digits that int() takes; str.isdigit() also takes others."""
+    """Returns true if it is a whole number in digits that int() takes; str.isdigit() also takes
+    others."""
     return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS

@@ -97,12 +97,12 @@ def thread_states(pid: int) -> set[str]:
 
 
 def stopped(pid: int) -> bool:
-    """Whether all its threads are stopped or have ended, or it is gone."""
+    """Returns true if all its threads are stopped or have ended, or it is gone."""
     return thread_states(pid) <= set("TtZX")
 
 
 def ending(pid: int) -> bool:
-    """Whether it has ended, or will in a moment: all its threads are about to exit."""
+    """Returns true if it has ended, or will in a moment: all its threads are about to exit."""
     return all(int(fields[_FLAGS]) & _PF_EXITING for fields in _threads(pid).values())
 
 

@@ -228,7 +228,7 @@ _ended: WeakSet = WeakSet()  # clients that have closed, and the server has hear
 
 
 def all_arrived(clients: list) -> bool:
-    """Whether each of these clients has_arrived(). True where the kernel does not tell."""
+    """Returns true if each of these clients has_arrived(). True where the kernel does not tell."""
     try:
         return all(map(has_arrived, clients))
     except Unavailable:
@@ -236,8 +236,8 @@ def all_arrived(clients: list) -> bool:
 
 
 def has_arrived(client) -> bool:
-    """Whether the kernel has delivered to the server all that this client has sent so far, and its
-    end, as far as the server's socket has space. Raises Unavailable."""
+    """Returns true if the kernel has delivered to the server all that this client has sent so far,
+    and its end, as far as the server's socket has space. Raises Unavailable."""
     if client in _ended:
         return True
     if not client.closed:
@@ -255,14 +255,15 @@ def has_arrived(client) -> bool:
 
 
 def is_in_backlog(client) -> bool:
-    """Whether the server has not accepted this client yet. False where the kernel does not tell."""
+    """Returns true if the server has not accepted this client yet. False where the kernel does not
+    tell."""
     theirs = _end_of_server(client)
     return theirs is not None and theirs.is_in_backlog
 
 
 def has_unread(client) -> bool:
-    """Whether bytes of this client have come to the server's kernel, and the server has not read
-    them. False where the kernel does not tell."""
+    """Returns true if bytes of this client have come to the server's kernel, and the server has not
+    read them. False where the kernel does not tell."""
     theirs = _end_of_server(client)
     return theirs is not None and theirs.unread > 0
 
@@ -275,8 +276,8 @@ def _end_of_server(client) -> End | None:
 
 
 def is_owed(client) -> bool:
-    """Whether the kernel has bytes of the server for this client, which has read all that came.
-    Raises Unavailable.
+    """Returns true if the kernel has bytes of the server for this client, which has read all that
+    came. Raises Unavailable.
 
     So it is for long where a small receive buffer was full: what did not fit is sent again, each
     time after twice the time.
@@ -289,8 +290,8 @@ def is_owed(client) -> bool:
 
 
 def is_delivering(client) -> bool:
-    """Whether the kernel still has something for this client, or from it for a server that has
-    nothing else to read. Raises Unavailable."""
+    """Returns true if the kernel still has something for this client, or from it for a server that
+    has nothing else to read. Raises Unavailable."""
     if client.closed:
         return not has_arrived(client)
     here, there = client.ends

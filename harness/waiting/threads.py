@@ -51,33 +51,33 @@ _CLOSE = {"x86_64": "3", "aarch64": "57"}.get(platform.machine())
 
 
 def sleeps_for_ever(pid: int) -> bool:
-    """Whether all its threads are asleep in calls without a time limit. False if the kernel does
-    not say."""
+    """Returns true if all its threads are asleep in calls without a time limit. False if the kernel
+    does not say."""
     lines = procfs.of_threads(pid, "syscall")
     return bool(lines) and all(map(is_endless, lines))
 
 
 def sleeps_in_close(pid: int) -> bool:
-    """Whether all its threads are asleep, and one of them in close(). False if the kernel does not
-    say."""
+    """Returns true if all its threads are asleep, and one of them in close(). False if the kernel
+    does not say."""
     numbers = [line.split()[0] for line in procfs.of_threads(pid, "syscall") if line.strip()]
     return bool(numbers) and "running" not in numbers and _CLOSE in numbers
 
 
 def has_timerfd(pid: int) -> bool:
-    """Whether it has a timer that is a descriptor, set or not."""
+    """Returns true if it has a timer that is a descriptor, set or not."""
     return any("[timerfd]" in target for target in procfs.descriptor_targets(pid))
 
 
 def catches_alarm(pid: int) -> bool:
-    """Whether it has a handler of SIGALRM, so that a timer may wake it. Under valgrind each program
-    has, which is valgrind's."""
+    """Returns true if it has a handler of SIGALRM, so that a timer may wake it. Under valgrind each
+    program has, which is valgrind's."""
     caught = _CAUGHT.search(procfs.read(f"/proc/{pid}/status"))
     return caught is None or bool(int(caught[1], 16) >> (signal.SIGALRM - 1) & 1)
 
 
 def is_limited(line: str) -> bool:
-    """Whether one thread sleeps in a call that has a time limit, or is one. `line`: see
+    """Returns true if one thread sleeps in a call that has a time limit, or is one. `line`: see
     is_endless()."""
     words = line.split()
     if len(words) < 2 or not words[0].isdigit():
@@ -90,8 +90,8 @@ def is_limited(line: str) -> bool:
 
 
 def is_endless(line: str) -> bool:
-    """Whether one thread sleeps in a call without a time limit. `line`: the call's number and six
-    arguments in hexadecimal, stack and program counter; "running" if it does not sleep."""
+    """Returns true if one thread sleeps in a call without a time limit. `line`: the call's number
+    and six arguments in hexadecimal, stack and program counter; "running" if it does not sleep."""
     number, *arguments = line.split() or ["running"]
     if not number.isdigit() or int(number) not in CALLS:
         return False

@@ -63,8 +63,8 @@ STEADY_LIMIT = 24 * MIB  # of memory: a block of twice the mark, one that it mov
 
 
 def burst_is_cheap(server, client: Client, bodies: Sequence[bytes], hint: str) -> None:
-    """A frame takes no more steps among all of these, in flight together, than among a few. Says
-    nothing of a server whose steps are not counted."""
+    """Checks that a frame costs no more steps when all of these are in flight together than when a
+    few are. Does nothing if the steps of the server are not counted."""
     if server.process.steps() is None:
         return
     batch = bodies[:BATCH]

@@ -181,8 +181,8 @@ class Piece:
     size: int
 
     def takes(self, later: Piece) -> bool:
-        """Whether a later piece is its continuation, since it begins soon after it in both files.
-        Then this one ends where that one ends."""
+        """Returns true if a later piece is its continuation, since it begins soon after it in both
+        files. Then this one ends where that one ends."""
         gaps = (later.at - self.at - self.size, later.other - self.other - self.size)
         same = (self.here, self.there) == (later.here, later.there)
         if not same or any(abs(gap) > GRAM for gap in gaps):

@@ -89,7 +89,7 @@ def enter(made: int) -> bool:
 
 @functools.lru_cache(maxsize=None)
 def works() -> bool:
-    """Whether processes can be confined here."""
+    """Returns true if processes can be confined here."""
     made = ruleset([])
     if made is not None:
         os.close(made)

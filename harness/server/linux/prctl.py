@@ -115,7 +115,7 @@ def ring_problem() -> str:
 
 
 def can_refuse_calls() -> bool:
-    """Whether the functions below know the system calls of this machine."""
+    """Returns true if the functions below know the system calls of this machine."""
     return platform.machine() in _MACHINES
 
 

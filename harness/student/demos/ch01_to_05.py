@@ -16,7 +16,7 @@ from harness.submission.sizes import MIB
 
 
 def show_01() -> None:
-    """What three sends, and then one large one, look like to the receiver."""
+    """Shows what three sends, and then one large one, look like to the receiver."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         sender = socket.create_connection(listener.getsockname())
         receiver = listener.accept()[0]
@@ -65,7 +65,7 @@ def show_02() -> None:
 
 
 def show_03() -> None:
-    """What the server costs while nobody says anything, and how late it answers."""
+    """Shows what the server costs while nobody says anything, and how late it answers."""
     with server_of("02", together=3) as server:
         print("More and more clients connect, and say nothing. The last column is one")
         print("client that sends a small frame now and then.\n")
@@ -93,7 +93,7 @@ def _while_idle(server: Shown) -> tuple[float, str]:
 
 
 def show_04() -> None:
-    """What small frames cost beside a large one, and what memory is kept for no use."""
+    """Shows what small frames cost beside a large one, and what memory is kept for no use."""
     with server_of("03", together=70) as server:
         print("The same 400,000 bytes in one go: as one frame, then as 20,000 frames.\n")
         print("    frames   body of each   seconds   system calls")
@@ -141,7 +141,7 @@ class Padded(ctypes.Structure):
 
 
 def show_05() -> None:
-    """What a server makes of bytes framed in another way; and what a struct is on the wire."""
+    """Shows what a server makes of bytes in another framing, and a struct on the wire."""
     with server_of("04", together=2) as server:
         print("Four clients send some bytes. What does the server make of them?\n")
         print("    sent                      meant as            the server")

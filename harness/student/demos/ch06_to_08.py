@@ -84,7 +84,7 @@ def _turn() -> None:
 
 
 def show_06() -> None:
-    """What one busy client costs the server, and gets, beside clients that say nothing."""
+    """Shows what one busy client costs the server, and gets, beside clients that say nothing."""
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     most = IDLE_CLIENTS[-1] + SPARE
     most = most if allowed == resource.RLIM_INFINITY else min(allowed, most)

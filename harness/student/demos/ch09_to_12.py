@@ -75,7 +75,7 @@ SPARE = 200  # descriptors for everything else
 
 
 def show_10() -> None:
-    """What it costs to wait in a struct, and on a stack: a loop with callbacks, and threads."""
+    """Compares the memory that a waiting client costs, with callbacks and with threads."""
     limit = {"nofile": CLIENTS + SPARE}
     with server_of("09", together=3, arguments=("--threads", "1"), **limit) as server:
         print(f"{CLIENTS:,} clients send half a frame each, and then nothing.\n")

@@ -95,7 +95,7 @@ def server_of(
 
 
 def _works(source: Path, together: int, arguments: Sequence[str]) -> bool:
-    """Whether two rounds of `together` clients at once are served, each a frame."""
+    """Returns true if two rounds of `together` clients at once are served, each a frame."""
     try:
         binary = build.cached_server(source).binary
         with Shown(str(binary), "-p", "0", *arguments, patience=PROBE) as server:
