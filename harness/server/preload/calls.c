@@ -216,8 +216,8 @@ int __io_uring_get_cqe(void *ring, void *completion, unsigned submits, unsigned 
     return counted(submits > 0 || least > 0, result);
 }
 
-/* Whether the slice is over, and nothing has completed. A call that has also submitted operations
- * returns their number then, as it does when a signal has ended it before. */
+/* Returns true if the slice is over and nothing has completed. A call that has also submitted
+ * operations returns their number in this case, and also when a signal has ended it. */
 static bool is_over(const struct wait *wait, uint64_t began_ns, int result, void *const *completion)
 {
     if (result <= 0 || *completion != NULL)

@@ -215,7 +215,7 @@ extern struct shared *shared; /* NULL: the library does nothing */
 /* The C library's function. */
 void *real_function(enum call call);
 
-/* Whether it has been found already: then real_function() looks for nothing. */
+/* Returns true if the function has been found already: then real_function() does not look it up. */
 bool is_known(enum call call);
 
 #define REAL(name) ((__typeof__(name) *)real_function(CALL_##name))
@@ -246,8 +246,8 @@ bool wait_again(struct wait *wait, bool nothing);
 int64_t wait_left(const struct wait *wait); /* ns */
 void wait_end(struct wait *wait);           /* keeps errno */
 
-/* clock.c. Whether the harness gives the server this clock; its time for the server; that of the
- * machine, in which the library itself measures. */
+/* clock.c. clock_is_ours() returns true if the harness provides this clock; clock_now() returns its
+ * time for the server, clock_machine() that of the machine, in ns. */
 bool clock_is_ours(clockid_t id);
 int64_t clock_now(clockid_t id);
 int64_t clock_machine(clockid_t id);
@@ -281,9 +281,9 @@ struct turn turn_begin(enum call call, int fd, size_t size, int flags);
 ssize_t turn_fail(struct turn *turn);
 ssize_t turn_end(struct turn *turn, ssize_t result);
 
-/* Whether a wait of epoll that failed has to be made again, as nothing but a pause has interrupted
- * it. That happens to no other call that is scheduled, see "Interruption of system calls and library functions by stop
- * signals" in signal(7). */
+/* Returns true if only a pause has interrupted a wait of epoll, which is then made again. No other
+ * scheduled call is interrupted like this: signal(7), "Interruption of system calls and library
+ * functions by stop signals". */
 bool turn_was_paused(struct turn *turn);
 
 /* record.c. Puts an entry into the record; it says all but took_ns, thread and stamp. `moves`: the

@@ -57,7 +57,7 @@ static void record(const struct turn *turn, int64_t result, int error, int flags
                  moves(turn, result));
 }
 
-/* Whether the plan is about calls like this one. Only connections that were accepted count. */
+/* Returns true if the plan applies to this call: only calls on accepted connections count. */
 static bool matches(const struct plan *plan, const struct turn *turn)
 {
     if (turn->flags & MSG_PEEK) /* it takes nothing, and so it can use up no step */
@@ -70,7 +70,7 @@ static bool matches(const struct plan *plan, const struct turn *turn)
     return true;
 }
 
-/* Whether the call could get something done, so that it counts. A blocking call always will. */
+/* Returns true if the call could transfer something, so that it counts. A blocking call always can. */
 static bool counts(const struct turn *turn)
 {
     if (is_transfer(turn->group) && turn->asked == 0)

@@ -15,8 +15,8 @@ def imported(room: str) -> set[str]:
     """The rooms that a room imports something from."""
     trees = [ast.parse(path.read_text()) for path in (HARNESS / room).rglob("*.py")]
     nodes = [node for tree in trees for node in ast.walk(tree)]
-    froms = [one for one in nodes if isinstance(one, ast.ImportFrom)]
-    found = [f"{one.module}.{alias.name}" for one in froms for alias in one.names]
+    from_imports = [one for one in nodes if isinstance(one, ast.ImportFrom)]
+    found = [f"{one.module}.{alias.name}" for one in from_imports for alias in one.names]
     found += [alias.name for one in nodes if isinstance(one, ast.Import) for alias in one.names]
     return {one.split(".")[1] for one in found if one.startswith("harness.")} & {*ROOMS}
 

@@ -30,9 +30,5 @@ static void blames_the_machine(void)
 }
 
 const struct check checks[] = {
-    {"told", told},
-    {"fails", fails},
-    {"prefix", prefix},
-    {"blames", blames_the_machine},
-    {0},
+    {"told", told}, {"fails", fails}, {"prefix", prefix}, {"blames", blames_the_machine}, {0},
 };
