@@ -209,8 +209,9 @@ lint:
 	@command -v flake8 >/dev/null || { echo "flake8 is not installed: left out"; exit 0; }; \
 	flake8 harness
 	@command -v cppcheck >/dev/null || { echo "cppcheck is not installed: left out"; exit 0; }; \
+	queue=$$(gcc -E -include sys/queue.h -x c /dev/null | grep -o '/[^"]*/sys/queue.h' | head -1); \
 	for sources in $(SERVERS) docs/toys; do \
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
-	        --inline-suppr $$sources || exit 1; done
+	        --include=$$queue --inline-suppr $$sources || exit 1; done
 
 .PHONY: help setup tcl memcheck test check clean format lint $(COMMANDS)
