@@ -10,8 +10,16 @@ SHELL = /bin/sh
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
+# `make grade 03` and `make grade 03-poll-loop` are `make grade CH=03`.
+chapter := $(filter 0% 1% 2% 3% 4% 5% 6% 7% 8% 9%,$(MAKECMDGOALS))
+ifneq ($(chapter),)
+$(if $(word 2,$(chapter)),$(error one chapter at a time: make grade CH=$(firstword $(chapter))))
+$(if $(filter-out $(chapter),$(MAKECMDGOALS)),,$(error what is to be done? make grade CH=$(chapter)))
+$(chapter): ; @:
+endif
+
 given = $(if $(filter command,$(origin $1)),$(value $1))
-export LAB_CH     = $(call given,CH)
+export LAB_CH     = $(or $(chapter),$(call given,CH))
 export LAB_FROM   = $(call given,FROM)
 export LAB_DIR    = $(call given,DIR)
 export LAB_SERVER = $(call given,SERVER)
@@ -72,8 +80,8 @@ help:
 ##  The first evening
 ##    make setup             installs what is missing (apt-get, dnf, pacman)
 ##    make doctor            what this machine cannot judge, and what mends it
-##    make grade             a board of all chapters
-##    make grade CH=03       grades chapters/03-*, and says what to do next
+##    make grade             a board of all chapters; grades what has changed
+##    make grade 03          grades chapters/03-*, and says what to do next
 ##      T=03.2               only the tests of that TODO, or with that name
 ##      V=1                  every failure in full
 ##      ERRORS=1             each failure also as file:line:, for an editor
@@ -214,4 +222,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --include=$$queue --inline-suppr $$sources || exit 1; done
 
-.PHONY: help setup tcl memcheck test check clean format lint $(COMMANDS)
+.PHONY: help setup tcl memcheck test check clean format lint $(COMMANDS) $(chapter)

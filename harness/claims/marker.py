@@ -2,7 +2,7 @@
 
     from harness.claims.marker import claim
 
-    @claim("01.3", points=6)
+    @claim("01.3")
     def test_01_header_cut_everywhere(server, rng):
         '''A header cut at every byte is put together again.'''
 
@@ -18,15 +18,28 @@ from dataclasses import dataclass, field
 MUTE = ("silence", "stalled-reply", "replies-missing", "not-taken")
 GONE = ("closed-early", "closed-in-reply", "reset-early")
 
+# Faults that nobody could live with: "at most 60 while the server ...".
+FATAL = {
+    "bytes": "loses or changes bytes",
+    "stop": "does not end at SIGTERM",
+    "one": "lets one client stop all others",
+    "growth": "takes memory or descriptors without bound",
+    "leak": "leaks memory or descriptors",
+    "memory": "has undefined behaviour",
+    "crash": "crashes",
+}
+
 
 @dataclass(frozen=True)
 class Mark:
     """What a claim says of itself.
 
-    number: the TODO it grades, "01.3". points: of the 100 of its own chapter. chapters: "03-04" or
-    "03", if it does not hold for its own and all later chapters. cli: it needs the command line
-    of the lab's own servers, or what only they promise, such as a log. native: it is about CPU,
-    memory or limits, which valgrind distorts.
+    number: the TODO it grades, "01.3". chapters: "03-04" or "03", if it does not hold for its own
+    and all later chapters. guard: the untouched skeleton passes it, so that it earns no points.
+    explains: it earns none either, and says once why others fail: it runs first, and is reported
+    first. fatal: what it is that the server must not do, a key of FATAL.
+    cli: it needs the command line of the lab's own servers, or what only they promise, such as a
+    log. native: it is about CPU, memory or limits, which valgrind distorts.
     valgrind: its servers run under valgrind in every grade; with SERVER= where that is a native
     program.
     module: it has no server; programs of the grader call the student's files, see
@@ -41,8 +54,10 @@ class Mark:
     """
 
     number: str
-    points: float
     chapters: str = ""
+    guard: bool = False
+    explains: bool = False
+    fatal: str = ""
     cli: bool = False
     native: bool = False
     valgrind: bool = False

@@ -80,7 +80,7 @@ REMEDY = "`sudo ip address add 127.0.0.2/8 dev lo`"
 # 01.1 listen
 
 
-@claim("01.1", points=3, cli=True)
+@claim("01.1", cli=True)
 def test_01_listens_where_told(launch):
     """It listens on the given address and port, or on 127.0.0.1, and prints which."""
     port, others = free_port(), _other_addresses()
@@ -123,7 +123,7 @@ def _listens_only_on(address: str, other: str, server, port: int | None = None) 
     raise Failure(text, hint="wrong-address")
 
 
-@claim("01.1", points=2)
+@claim("01.1")
 def test_01_restarts_at_once_on_the_same_port(launch):
     """After it ended with a client connected, it can be started on the same port again at once."""
     port = free_port()
@@ -142,7 +142,7 @@ def test_01_restarts_at_once_on_the_same_port(launch):
     second.connect()
 
 
-@claim("01.1", points=2, cli=True)
+@claim("01.1", cli=True)
 def test_01_says_what_is_wrong_at_start(run, launch):
     """Wrong usage ends it with status 2 and a usage line, a port in use with 1 and the reason."""
     program = run.argv[0]
@@ -154,7 +154,7 @@ def test_01_says_what_is_wrong_at_start(run, launch):
     expect_failed_start(taken, 1, "in use", hint="port-taken")
 
 
-@claim("01.1", points=1)
+@claim("01.1")
 def test_01_burst_of_connections(server):
     """200 clients that connect at once are all connected, though most have to wait for service."""
     with server.paused():  # so that the backlog has them all, however fast the server is
@@ -164,20 +164,20 @@ def test_01_burst_of_connections(server):
 # 01.2 the length
 
 
-@claim("01.2", points=5, hints=LENGTH)
+@claim("01.2", fatal="bytes", hints=LENGTH)
 def test_01_length_uses_all_four_bytes(server_for_each, rng):
     """A length that needs two bytes is read whole, the lower byte first."""
     for size in (5, 44, 255, 256, 300, 513):
         echo(server_for_each().connect(), rng.randbytes(size))
 
 
-@claim("01.2", points=4, hints=TOO_LONG, refusals=True)
+@claim("01.2", hints=TOO_LONG, refusals=True)
 def test_01_one_byte_over_the_maximum(server):
     """A frame of one byte over the maximum closes the connection, with no reply."""
     _refused(server, length_framing.MAX_FRAME + 1)
 
 
-@claim("01.2", points=3, hints=TOO_LONG, refusals=True)
+@claim("01.2", hints=TOO_LONG, refusals=True)
 def test_01_length_is_unsigned(server_for_each):
     """The lengths 0x80000000 and 0xFFFFFFFF are too long, not negative, and not zero."""
     for length in (0x80000000, 0xFFFFFFFF, 0x7FFFFFFF, 0x03000000):
@@ -190,7 +190,7 @@ def _refused(server, length: int) -> None:
     client.expect_eof()
 
 
-@claim("01.2", points=0, chapters="01-02")
+@claim("01.2", explains=True, chapters="01-02")
 def test_01_first_frames(server, rng):
     """Frames of 5, 5, 5,000 and 70,000 bytes, and one of another client after it, come back."""
     try_out(server, rng, at_once=False)  # worth no points: it says once why most claims fail
@@ -199,7 +199,7 @@ def test_01_first_frames(server, rng):
 # 01.3 read_full
 
 
-@claim("01.3", points=4, hints=PIECES)
+@claim("01.3", fatal="bytes", hints=PIECES)
 def test_01_frame_cut_at_every_byte(server_for_each, rng):
     """A frame that arrives in two pieces, cut anywhere, comes back whole."""
     body = words(rng, 6)
@@ -210,7 +210,7 @@ def test_01_frame_cut_at_every_byte(server_for_each, rng):
         client.expect_frame(body)
 
 
-@claim("01.3", points=5, hints=PIECES)
+@claim("01.3", fatal="bytes", hints=PIECES)
 def test_01_frame_byte_by_byte(server, rng):
     """A frame that arrives one byte at a time comes back whole."""
     body = words(rng, 10)
@@ -220,7 +220,7 @@ def test_01_frame_byte_by_byte(server, rng):
     client.expect_frame(body)
 
 
-@claim("01.3", points=4, hints={"extra-bytes": "partial-frame-answered"})
+@claim("01.3", hints={"extra-bytes": "partial-frame-answered"})
 def test_01_input_ends_inside_a_frame(server_for_each, rng):
     """If the input ends inside a header or a body, the connection is closed without a reply."""
     frame = length_framing.encode(rng.randbytes(100))
@@ -228,14 +228,14 @@ def test_01_input_ends_inside_a_frame(server_for_each, rng):
         _leaves(server_for_each(), frame[:size], "half_close").expect_eof()
 
 
-@claim("01.3", points=5, chapters="01", hints=LARGE)
+@claim("01.3", fatal="bytes", chapters="01", hints=LARGE)
 def test_01_largest_frame(server, rng):
     """A frame of exactly the maximum, 33,554,432 bytes, comes back whole."""
     body = rng.randbytes(MIB) * (length_framing.MAX_FRAME // MIB)
     server.connect().exchange(length_framing.encode(body), [body])
 
 
-@claim("01.3", points=4, hints=READ_INTERRUPTED)
+@claim("01.3", fatal="bytes", hints=READ_INTERRUPTED)
 def test_01_read_interrupted_by_a_signal(server_for_each, rng):
     """A signal that interrupts a read, in a header or a body, loses no byte and does no harm."""
     body = words(rng, 5)
@@ -253,7 +253,7 @@ def test_01_read_interrupted_by_a_signal(server_for_each, rng):
 # 01.4 write_all: later chapters have test_02_short_write_is_resumed
 
 
-@claim("01.4", points=13, chapters="01", hints=SHORT_WRITE)
+@claim("01.4", fatal="bytes", chapters="01", hints=SHORT_WRITE)
 def test_01_write_interrupted_by_a_signal(server, rng):
     """Signals that interrupt a write to a slow reader lose no byte of the reply."""
     body = rng.randbytes(8 * MIB)
@@ -269,7 +269,7 @@ def test_01_write_interrupted_by_a_signal(server, rng):
 # 01.5 one client's frames
 
 
-@claim("01.5", points=5, hints=ONE_FRAME)
+@claim("01.5", fatal="bytes", hints=ONE_FRAME)
 def test_01_many_frames_on_one_connection(server, rng):
     """A hundred frames on one connection, each sent after the previous reply, come back."""
     client = server.connect()
@@ -277,7 +277,7 @@ def test_01_many_frames_on_one_connection(server, rng):
         echo(client, rng.randbytes(number))
 
 
-@claim("01.5", points=4)
+@claim("01.5", fatal="bytes")
 def test_01_frames_in_one_segment(server, rng):
     """Frames that arrive together are each answered, in their order."""
     all_values = bytes(rng.sample(range(256), 256))
@@ -287,7 +287,7 @@ def test_01_frames_in_one_segment(server, rng):
     client.expect_frames(bodies)
 
 
-@claim("01.5", points=3, hints=EMPTY)
+@claim("01.5", hints=EMPTY)
 def test_01_empty_frames(server, rng):
     """A frame with no body gets a reply with no body."""
     client = server.connect()
@@ -296,7 +296,7 @@ def test_01_empty_frames(server, rng):
     ping(client, rng)
 
 
-@claim("01.5", points=4, hints=HALF_CLOSE)
+@claim("01.5", fatal="bytes", hints=HALF_CLOSE)
 def test_01_half_close_with_replies_owed(server, rng):
     """A client that sends frames and half-closes at once gets every reply; then it is closed."""
     bodies = [rng.randbytes(size) for size in (1, 500, 0, 30_000, 7)]
@@ -307,7 +307,7 @@ def test_01_half_close_with_replies_owed(server, rng):
     client.expect_closed_after(bodies)
 
 
-@claim("01.5", points=1, native=True)
+@claim("01.5", fatal="growth", native=True)
 def test_01_long_stream_costs_no_memory(server, rng):
     """However many frames a connection carries, the server does not keep them."""
     bodies = [rng.randbytes(4 * KIB) for _ in range(LONG_STREAM // ROUNDS // (4 * KIB))]
@@ -349,7 +349,7 @@ def _lives_on(server, rng) -> None:
     _next_is_served(server, rng)
 
 
-@claim("01.6", points=3, hints=NEXT, refusals=True)
+@claim("01.6", hints=NEXT, refusals=True)
 def test_01_next_client_after_each_way_of_leaving(server, rng):
     """The next client is served, whatever state the one before it left in."""
     frame = length_framing.encode(words(rng, 5))
@@ -359,7 +359,7 @@ def test_01_next_client_after_each_way_of_leaving(server, rng):
             _next_is_served(server, rng)
 
 
-@claim("01.6", points=1, hints=NEXT)
+@claim("01.6", hints=NEXT)
 def test_01_twenty_clients_one_after_another(server, rng):
     """Twenty clients are served one after the other."""
     for _ in range(20):
@@ -369,7 +369,7 @@ def test_01_twenty_clients_one_after_another(server, rng):
         client.expect_eof()
 
 
-@claim("01.6", points=3, hints=NEXT)
+@claim("01.6", hints=NEXT)
 def test_01_peer_is_gone_before_its_reply(server, rng):
     """SIGPIPE does not end the server when the peer of a reply is gone."""
     _next_is_served(server, rng)
@@ -381,7 +381,7 @@ def test_01_peer_is_gone_before_its_reply(server, rng):
     _lives_on(server, rng)
 
 
-@claim("01.6", points=1, hints=INTERRUPTED)
+@claim("01.6", hints=INTERRUPTED)
 def test_01_signal_while_it_waits_for_a_client(server, rng):
     """A signal that interrupts the wait for a client does not end the server."""
     _next_is_served(server, rng)
@@ -390,7 +390,7 @@ def test_01_signal_while_it_waits_for_a_client(server, rng):
         _next_is_served(server, rng)
 
 
-@claim("01.6", points=1, chapters="01-08", cli=True, native=True, hints=NEXT, needs=SANITIZERS)
+@claim("01.6", chapters="01-08", cli=True, native=True, hints=NEXT, needs=SANITIZERS)
 def test_01_sanitized(launch, rng):
     """Built with sanitizers, it has no undefined behaviour, whatever arrives."""
     server = launch(sanitize=SANITIZERS)
@@ -408,7 +408,7 @@ def test_01_sanitized(launch, rng):
 # 01.7 an orderly end
 
 
-@claim("01.7", points=4)
+@claim("01.7")
 def test_01_stops_when_told(launch, rng):
     """SIGTERM and SIGINT end it within a second, with status 0, whatever state a client is in."""
     frame = length_framing.encode(rng.randbytes(5))
@@ -430,7 +430,7 @@ def test_01_stops_when_told(launch, rng):
         expect_stop(server, signal.SIGTERM)
 
 
-@claim("01.7", points=2, hints={"sigpipe": "sigpipe-not-ignored"})
+@claim("01.7", hints={"sigpipe": "sigpipe-not-ignored"})
 def test_01_lives_on_without_a_reader_of_its_log(server, rng):
     """SIGPIPE never ends it: not when the reader of its log leaves, nor when it is sent."""
     _next_is_served(server, rng)
@@ -440,7 +440,7 @@ def test_01_lives_on_without_a_reader_of_its_log(server, rng):
     _lives_on(server, rng)
 
 
-@claim("01.7", points=2, chapters="01", valgrind=True, hints=NEXT, refusals=True)
+@claim("01.7", chapters="01", valgrind=True, hints=NEXT, refusals=True)
 def test_01_memory(server, rng):
     """Under valgrind: it uses only its own memory, frees all of it and closes all descriptors."""
     frame = length_framing.encode(rng.randbytes(300))

@@ -85,7 +85,7 @@ URGENT = dict.fromkeys(
 # 01.5 one client's frames
 
 
-@claim("01.5", points=1, needs="queues")
+@claim("01.5", needs="queues")
 def test_01_replies_leave_at_once(launch, rng):
     """A short reply leaves as soon as it is written: the server's kernel holds none of it back."""
     for body in (words(rng, 8), b""):
@@ -139,7 +139,7 @@ def _left_at_once(server, client: Client, body: bytes, certain: float) -> bool:
     return True
 
 
-@claim("01.5", points=1, chapters="01-05", hints=URGENT)
+@claim("01.5", chapters="01-05", hints=URGENT)
 def test_01_urgent_data_is_no_part_of_the_stream(server, rng):
     """A byte of urgent data between two frames belongs to none of them."""
     client = server.connect()
@@ -151,7 +151,7 @@ def test_01_urgent_data_is_no_part_of_the_stream(server, rng):
 # 01.6 one client after the other
 
 
-@claim("01.6", points=4, sees_calls=True)
+@claim("01.6", fatal="bytes", sees_calls=True)
 def test_01_cut_everywhere(server, rng):
     """Three frames come back wherever they are cut, on arrival and in the reply."""
     _cut_everywhere(server, [words(rng, 2), b"", words(rng, 1)])
@@ -223,13 +223,13 @@ def _meaning(plan: Plan, hint: str) -> str:
     return "stuck-after-pause" if stuck else "call-disturbed"
 
 
-@claim("01.6", points=3, sees_calls=True)
+@claim("01.6", sees_calls=True)
 def test_01_single_faults(launch, run, rng):
     """When any one of its calls fails, the server continues and serves the other clients."""
     single_faults(launch, rng, allocations=bool(run.sources))
 
 
-@claim("01.6", points=1, hints=CLOSED)
+@claim("01.6", fatal="bytes", hints=CLOSED)
 def test_01_replies_outlive_the_close(server, rng):
     """A client that half-closes and reads late gets the replies that the kernel has by then."""
     bodies = [rng.randbytes(LATE_BYTES) for _ in range(2)]
@@ -241,7 +241,7 @@ def test_01_replies_outlive_the_close(server, rng):
     client.expect_closed_after(bodies)
 
 
-@claim("01.6", points=1, hints=GIVEN_UP)
+@claim("01.6", hints=GIVEN_UP)
 def test_01_slow_clients_are_kept(launch, rng):
     """A client may do nothing for a while, inside a frame or while a reply waits for it."""
     short, long = words(rng, 8), rng.randbytes(LONG_REPLY)

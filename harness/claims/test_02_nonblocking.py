@@ -72,7 +72,7 @@ CLEAN = dict.fromkeys(("silence", "wrong-header", "wrong-body", "extra-bytes"), 
 # 02.1 a buffer that grows
 
 
-@claim("02.1", points=14, hints=LARGE)
+@claim("02.1", fatal="bytes", hints=LARGE)
 def test_02_frame_of_every_size(server, rng):
     """Frames of all sizes, small, large and small again, come back on one connection."""
     client = server.connect()
@@ -84,7 +84,7 @@ def test_02_frame_of_every_size(server, rng):
 # 02.2 a short write is resumed
 
 
-@claim("02.2", points=8, hints=SHORT_WRITE)
+@claim("02.2", fatal="bytes", hints=SHORT_WRITE)
 def test_02_short_write_is_resumed(server, rng, inherited):
     """A reply that the kernel takes in several parts arrives once, whole and in order."""
     part = MIB if inherited else 4 * MIB
@@ -101,7 +101,7 @@ def test_02_short_write_is_resumed(server, rng, inherited):
         until_asleep(server)
 
 
-@claim("02.2", points=6, hints=AFTER_SHORT_WRITE)
+@claim("02.2", fatal="bytes", hints=AFTER_SHORT_WRITE)
 def test_02_frame_after_a_short_write(server, rng):
     """After a reply that took several writes, the next frames are read and answered as usual."""
     bodies = [rng.randbytes(size) for size in (2 * LONG_REPLY, 5, LONG_REPLY, 0)]
@@ -116,14 +116,14 @@ def test_02_frame_after_a_short_write(server, rng):
 # 02.3 nobody waits for a client that is silent, or does not read
 
 
-@claim("02.3", points=6, hints=BLOCKED)
+@claim("02.3", fatal="one", hints=BLOCKED)
 def test_02_idle_client_stops_nobody(server, rng):
     """A client is served while another one is connected and has sent nothing."""
     server.connect()
     ping(server.connect(), rng)
 
 
-@claim("02.3", points=6, hints=BLOCKED)
+@claim("02.3", fatal="one", hints=BLOCKED)
 def test_02_client_between_frames_stops_nobody(server, rng):
     """Two clients take turns, each idle while the other is served."""
     one, other = server.connect(), server.connect()
@@ -132,7 +132,7 @@ def test_02_client_between_frames_stops_nobody(server, rng):
         ping(other, rng)
 
 
-@claim("02.3", points=6, hints=SLOW)
+@claim("02.3", fatal="one", hints=SLOW)
 def test_02_stalled_reader_stops_nobody(server, rng):
     """A client is served while another does not read its reply; that one gets it exactly, later."""
     body = rng.randbytes(LONG_REPLY)
@@ -146,7 +146,7 @@ def test_02_stalled_reader_stops_nobody(server, rng):
     ping(stalled, rng)
 
 
-@claim("02.5", points=1, hints=BLOCKED)
+@claim("02.5", fatal="one", hints=BLOCKED)
 def test_02_closing_stops_nobody(server, rng):
     """Clients are served while the kernel still sends the replies of one that was closed."""
     clients = connect_and_ping(server, rng, os.cpu_count() + 1)  # so each thread has one
@@ -178,7 +178,7 @@ def _expect_no_close_in_between(server, client) -> None:
 # 02.4 nobody waits for a client that stalls inside a frame
 
 
-@claim("02.4", points=7, hints=SLOW)
+@claim("02.4", fatal="one", hints=SLOW)
 def test_02_stalled_sender_stops_nobody(server, rng):
     """A client is served while another stalls inside a frame; that one gets its reply later."""
     body = rng.randbytes(10)
@@ -192,7 +192,7 @@ def test_02_stalled_sender_stops_nobody(server, rng):
         stalled.expect_frame(body)
 
 
-@claim("02.4", points=6, hints=SLOW)
+@claim("02.4", fatal="bytes", hints=SLOW)
 def test_02_two_large_frames_at_once(server, rng):
     """Two large frames whose pieces arrive and are read alternately do not mix."""
     bodies = [rng.randbytes(size) for size in TWO_LARGE]
@@ -204,7 +204,7 @@ def test_02_two_large_frames_at_once(server, rng):
 # 02.5 any number of clients
 
 
-@claim("02.5", points=9, hints=MANY)
+@claim("02.5", fatal="bytes", hints=MANY)
 def test_02_fifty_clients_byte_by_byte(server, rng):
     """Fifty clients in turn send one byte of their frames; each gets its own frames back."""
     bodies = [rng.randbytes(10) for _ in range(50)]
@@ -218,7 +218,7 @@ def test_02_fifty_clients_byte_by_byte(server, rng):
         client.expect_frame(body)
 
 
-@claim("02.5", points=6, hints=STARVED)
+@claim("02.5", fatal="one", hints=STARVED)
 def test_02_flood_starves_nobody(server, rng):
     """Clients that never stop sending do not keep the others from being served."""
     quiet = [server.connect("quiet")]
@@ -229,7 +229,7 @@ def test_02_flood_starves_nobody(server, rng):
                 ping(client, rng)
 
 
-@claim("02.5", points=3, native=True, hints=FULL)
+@claim("02.5", native=True, hints=FULL)
 def test_02_out_of_descriptors_serves_on(launch, rng):
     """With no descriptor left for the next client, the connected ones are served."""
     server = launch(nofile=DESCRIPTORS)
@@ -240,7 +240,7 @@ def test_02_out_of_descriptors_serves_on(launch, rng):
         ping(client, rng)
 
 
-@claim("02.5", points=6, hints=MANY)
+@claim("02.5", fatal="growth", hints=MANY)
 def test_02_connections_leave_nothing_behind(server, rng):
     """After 200 connections, twenty at a time, the server holds no more descriptors."""
     for _ in range(4):  # so that this is about many clients, not about one at a time
@@ -256,7 +256,7 @@ def test_02_connections_leave_nothing_behind(server, rng):
         raise Failure(text, hint="descriptor-leak")
 
 
-@claim("02.5", points=7, hints=CLEAN)
+@claim("02.5", fatal="bytes", hints=CLEAN)
 def test_02_descriptor_used_again_has_a_clean_state(server, rng):
     """A client gets nothing that an earlier client with the same descriptor left unfinished."""
     for _ in range(4):
@@ -276,7 +276,7 @@ def test_02_descriptor_used_again_has_a_clean_state(server, rng):
         wait_until(lambda: server.process.descriptors().total <= base, LET_GO)
 
 
-@claim("02.5", points=6, chapters="02", native=True)
+@claim("02.5", chapters="02", native=True)
 def test_02_sleeps_when_nothing_moves(launch, rng):
     """With ten idle clients the server leaves most of the CPU to other processes."""
     server = launch(steps=True)
@@ -285,7 +285,7 @@ def test_02_sleeps_when_nothing_moves(launch, rng):
     no_cpu(server, "with nothing to do", "busy-sweep", BUSY_SHARE)
 
 
-@claim("02.5", points=3, valgrind=True, hints=MANY, refusals=True)
+@claim("02.5", valgrind=True, hints=MANY, refusals=True)
 def test_02_memory(server, rng):
     """Under valgrind: clients in all states at once, then a stop; no byte is misused or kept."""
     frame = length_framing.encode(rng.randbytes(1000))

@@ -78,13 +78,13 @@ BLOCKED = dict.fromkeys(("silence", "connect-stuck"), "ready-for-nothing")
 # 03.1 interest
 
 
-@claim("03.1", points=0)
+@claim("03.1", explains=True)
 def test_03_first_frames(server, rng):
     """Frames of 5, 5, 5,000 and 70,000 bytes, and those of a second client, come back."""
     try_out(server, rng, at_once=True)  # worth no points: it says once why most claims fail
 
 
-@claim("03.1", points=8, native=True)
+@claim("03.1", native=True)
 def test_03_peer_that_does_not_read_uses_no_cpu(launch, rng):
     """While a client does not read its reply the server uses no CPU time."""
     server = launch(steps=True)
@@ -99,7 +99,7 @@ def test_03_peer_that_does_not_read_uses_no_cpu(launch, rng):
     client.expect_frame(more)
 
 
-@claim("03.1", points=8, native=True, hints=HALF_CLOSE)
+@claim("03.1", native=True, hints=HALF_CLOSE)
 def test_03_half_closed_peer_uses_no_cpu(launch, rng, inherited):
     """While a half-closed client does not read its reply the server uses no CPU time."""
     server = launch(steps=True)
@@ -119,7 +119,7 @@ def test_03_half_closed_peer_uses_no_cpu(launch, rng, inherited):
     client.expect_closed_after(owed)
 
 
-@claim("03.1", points=7, sees_calls=True)
+@claim("03.1", sees_calls=True)
 def test_03_waits_only_for_what_it_needs(server, rng):
     """It makes one wait call for what is needed: few per request, and none again while idle."""
     clients = connect_and_ping(server, rng, 20)
@@ -136,7 +136,7 @@ def test_03_waits_only_for_what_it_needs(server, rng):
         raise Failure(text, hint="waits-too-often")
 
 
-@claim("03.1", points=4)
+@claim("03.1", guard=True)
 def test_03_replies_come_at_once(launch, rng):
     """A server with nothing else to do answers at once: it does not sleep between two checks."""
     server = launch(clock=True)
@@ -171,7 +171,7 @@ def _replies_soon(client, rng) -> None:
 # 03.2 the pollfd array and the wait
 
 
-@claim("03.2", points=18, native=True, descriptors=IDLE_CLIENTS + 200, hints=MANY)
+@claim("03.2", native=True, descriptors=IDLE_CLIENTS + 200, hints=MANY)
 def test_03_idle_clients_use_no_cpu(launch, rng):
     """With 1,150 idle clients the server uses no CPU time, not even for rare checks."""
     server = launch_idle(launch)
@@ -183,7 +183,7 @@ def test_03_idle_clients_use_no_cpu(launch, rng):
         no_cpu(server, f"with {IDLE_CLIENTS:,} idle clients", "spins-idle", IDLE_MANY)
 
 
-@claim("03.2", points=8, hints=SIGNALS)
+@claim("03.2", hints=SIGNALS)
 def test_03_storm_of_signals(server, rng):
     """Signals that interrupt the wait end neither the server nor a connection."""
     if server.process.calls() is None:
@@ -205,7 +205,7 @@ def test_03_storm_of_signals(server, rng):
 # 03.3 dispatch
 
 
-@claim("03.3", points=8)
+@claim("03.3")
 def test_03_reads_only_the_ready(server, rng):
     """A request costs few read and write calls, however many other clients are connected."""
     clients = connect_and_ping(server, rng, OTHERS)
@@ -238,7 +238,7 @@ def _calls(server, client, rng) -> tuple[int, int]:
     return now.inputs - before.inputs, now.outputs - before.outputs
 
 
-@claim("03.3", points=2, hints=BLOCKED, sees_calls=True)
+@claim("03.3", guard=True, hints=BLOCKED, sees_calls=True)
 def test_03_readiness_that_was_none(server, rng):
     """A wait that reports input when none is there delays no other client.
 
@@ -260,7 +260,7 @@ def test_03_readiness_that_was_none(server, rng):
         quiet.expect_frame(body)
 
 
-@claim("03.3", points=7)
+@claim("03.3", guard=True)
 def test_03_resets_are_noticed(server, rng):
     """Clients that reset while the server waits to read from or write to them are closed."""
     ping(server.connect(), rng)
@@ -278,7 +278,7 @@ def test_03_resets_are_noticed(server, rng):
     _let_go(server, base, "10 clients have reset their connections")
 
 
-@claim("03.3", points=7)
+@claim("03.3")
 def test_03_many_leave_in_one_iteration(server, rng):
     """When 25 of fifty clients leave at once, those are closed and the others are served; then
     those leave together, and are closed though no other event follows."""
@@ -298,7 +298,7 @@ def test_03_many_leave_in_one_iteration(server, rng):
     _let_go(server, base, "the other 25 have left together")
 
 
-@claim("03.3", points=4, hints=CLEAN)
+@claim("03.3", guard=True, hints=CLEAN)
 def test_03_leave_and_arrive_in_one_iteration(server, rng):
     """Clients that arrive while others leave are not mistaken for them."""
     bodies = [words(rng, 6) for _ in range(10)]
@@ -331,7 +331,7 @@ def _let_go(server, goal: int, after: str) -> None:
 # 03.4 out of descriptors. valgrind has a limit of its own, and closes what it accepts above it.
 
 
-@claim("03.4", points=9, native=True)
+@claim("03.4", native=True)
 def test_03_out_of_descriptors_costs_no_cpu(launch, rng):
     """With no descriptor left the server does not spin on the client that it cannot accept."""
     server, served, _ = _full(launch, rng, steps=True)
@@ -346,7 +346,7 @@ def test_03_out_of_descriptors_costs_no_cpu(launch, rng):
     ping(served[0], rng)
 
 
-@claim("03.4", points=2, cli=True, native=True, hints=BACK)
+@claim("03.4", guard=True, cli=True, native=True, hints=BACK)
 def test_03_out_of_descriptors_is_told_once(launch, rng):
     """With no descriptor left the log says so, and not in every iteration of the loop."""
     server, served, _ = _full(launch, rng, clock=True)
@@ -361,7 +361,7 @@ def test_03_out_of_descriptors_is_told_once(launch, rng):
         raise Failure(f"{text} in {FULL_ITERATIONS:,} iterations", hint="log-grows")
 
 
-@claim("03.4", points=8, native=True, hints=BACK)
+@claim("03.4", native=True, hints=BACK)
 def test_03_out_of_descriptors_and_back(launch, rng):
     """With no descriptor left the open clients are served; when some leave, others are accepted."""
     server, served, waiting = _full(launch, rng, clock=True)

@@ -69,7 +69,7 @@ HALF_CLOSE = {
 # 04.1 the queue
 
 
-@claim("04.1", points=8, native=True, hints={"quadratic": "consume-moves"}, sees_calls=True)
+@claim("04.1", fatal="bytes", native=True, hints={"quadratic": "consume-moves"}, sees_calls=True)
 def test_04_reply_taken_in_small_parts(launch, rng):
     """A reply of twice the bytes, sent in small parts, takes about twice the work."""
     server = launch(steps=True)
@@ -90,7 +90,7 @@ def test_04_reply_taken_in_small_parts(launch, rng):
     server.shim.require_calls()
 
 
-@claim("04.1", points=2, native=True, sees_calls=True)
+@claim("04.1", guard=True, native=True, sees_calls=True)
 def test_04_cost_grows_with_the_bytes(launch, rng):
     """A frame of twice the bytes takes about twice the work."""
     server = launch(environment=EXACT, steps=True)  # else a block is kept, and a larger one is not
@@ -106,7 +106,7 @@ def test_04_cost_grows_with_the_bytes(launch, rng):
 # 04.2 answering and sending
 
 
-@claim("04.2", points=10)
+@claim("04.2", fatal="bytes")
 def test_04_hundred_thousand_frames(server, rng, inherited):
     """100,000 frames sent in one go are all answered, in their order."""
     lot = [b"%07d" % number + rng.randbytes(number // ROW % 17) for number in range(20_000)]
@@ -119,7 +119,7 @@ def test_04_hundred_thousand_frames(server, rng, inherited):
 # 04.3 the parse loop
 
 
-@claim("04.3", points=15, sees_calls=True)
+@claim("04.3", sees_calls=True)
 def test_04_replies_are_batched(server, rng):
     """10,000 small frames that arrive together are answered in far fewer writes than frames."""
     bodies = [rng.randbytes(number // ROW % 8) for number in range(10_000)]
@@ -135,7 +135,7 @@ def test_04_replies_are_batched(server, rng):
         raise Failure(text, hint="write-per-frame")
 
 
-@claim("04.3", points=12, native=True, sees_calls=True)
+@claim("04.3", native=True, sees_calls=True)
 def test_04_burst_costs_no_more_than_small_batches(launch, rng):
     """A frame takes no more work when thousands are in flight than when 64 are."""
     server = launch(steps=True)
@@ -146,7 +146,7 @@ def test_04_burst_costs_no_more_than_small_batches(launch, rng):
 # 04.4 back-pressure
 
 
-@claim("04.4", points=11, native=True)
+@claim("04.4", fatal="growth", native=True)
 def test_04_client_that_never_reads_costs_little_memory(server, rng):
     """A client that sends 256 MB of 1 KiB frames and never reads costs below 8 MiB of memory."""
     ping(server.connect(), rng)
@@ -163,7 +163,7 @@ def test_04_client_that_never_reads_costs_little_memory(server, rng):
     ping(server.connect(), rng)  # others are served
 
 
-@claim("04.4", points=8, hints=RESUME)
+@claim("04.4", hints=RESUME)
 def test_04_reading_goes_on_when_the_peer_reads(server, rng):
     """A client that sends 10 MB without reading gets every reply once it reads."""
     bodies = [rng.randbytes(1000) for _ in range(10_000)]
@@ -177,7 +177,7 @@ def test_04_reading_goes_on_when_the_peer_reads(server, rng):
 # 04.5 flush before close
 
 
-@claim("04.5", points=15, hints=HALF_CLOSE)
+@claim("04.5", fatal="bytes", hints=HALF_CLOSE)
 def test_04_half_close_with_a_late_reader(server, rng):
     """Replies owed at a half-close arrive at a late reader, though the kernel takes only a part."""
     client = connect_narrow(server)
@@ -188,7 +188,7 @@ def test_04_half_close_with_a_late_reader(server, rng):
     client.expect_closed_after(owed)
 
 
-@claim("04.2", points=7, hints=HALF_CLOSE, refusals=True)
+@claim("04.2", hints=HALF_CLOSE, refusals=True)
 def test_04_replies_before_a_frame_that_is_too_long(server, rng):
     """Replies owed before a frame that is too long are sent, then the connection is closed."""
     for count in (1, 100, 1000):
@@ -201,7 +201,7 @@ def test_04_replies_before_a_frame_that_is_too_long(server, rng):
 # 04.6 memory
 
 
-@claim("04.6", points=8, native=True, hints=LARGE)
+@claim("04.6", native=True, hints=LARGE)
 def test_04_memory_is_given_back(launch, rng):
     """Up to fifty clients that are idle after a frame of 32 MiB each cost next to no memory."""
     for count, size in IDLE_AFTER:
@@ -225,7 +225,7 @@ def test_04_memory_is_given_back(launch, rng):
                     break
 
 
-@claim("04.6", points=4, native=True)
+@claim("04.6", guard=True, fatal="growth", native=True)
 def test_04_declared_length_costs_no_memory(server, rng):
     """100 clients that announce 32 MiB and send none of it cost next to no memory."""
     ping(server.connect(), rng)

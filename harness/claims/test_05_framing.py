@@ -49,7 +49,7 @@ def text_of(rng, size: int) -> bytes:
 # 05.1 frames of a fixed size
 
 
-@claim("05.1", points=5, cli=True, hints=FIXED)
+@claim("05.1", fatal="bytes", cli=True, hints=FIXED)
 def test_05_fixed_frames_cut_anywhere(launch, rng):
     """A frame of fixed size is answered at once when its last byte arrives, and not before."""
     for size, count in ((7, 2), (1, 5), (3, 4)):
@@ -60,7 +60,7 @@ def test_05_fixed_frames_cut_anywhere(launch, rng):
         echo_in_pieces(server, server.connect(), bodies, inner(size * count))
 
 
-@claim("05.1", points=4, cli=True, hints=FIXED)
+@claim("05.1", fatal="bytes", cli=True, hints=FIXED)
 def test_05_fixed_frames_of_all_sizes(launch, rng):
     """Frames of 1, 7, 1,000 and 1,048,576 bytes come back, many in one go, and one by one."""
     for size, count in ((1, 1000), (7, 1000), (1000, 1000), (MAX_FIXED, 2)):
@@ -74,7 +74,7 @@ def test_05_fixed_frames_of_all_sizes(launch, rng):
 # 05.1 lines
 
 
-@claim("05.1", points=6, cli=True, hints=PIECES_OF_LINES)
+@claim("05.1", fatal="bytes", cli=True, hints=PIECES_OF_LINES)
 def test_05_lines_cut_anywhere(launch, rng):
     """A line is answered at once when its LF arrives, and not before, however it was cut."""
     server = launch(framing=LINE)
@@ -85,7 +85,7 @@ def test_05_lines_cut_anywhere(launch, rng):
     echo_in_pieces(server, server.connect(), bodies, inner(size))
 
 
-@claim("05.1", points=2, cli=True, hints=PIECES_OF_LINES)
+@claim("05.1", fatal="bytes", cli=True, hints=PIECES_OF_LINES)
 def test_05_lines_of_several_clients(launch, rng):
     """Three clients in turn send one byte of their lines; each gets its own lines back."""
     server = launch(framing=LINE)
@@ -100,7 +100,7 @@ def test_05_lines_of_several_clients(launch, rng):
         client.expect_frame(body)
 
 
-@claim("05.1", points=4, cli=True, hints=dict.fromkeys(CUT, "line-terminator"))
+@claim("05.1", fatal="bytes", cli=True, hints=dict.fromkeys(CUT, "line-terminator"))
 def test_05_lines_of_any_bytes(launch, rng):
     """Lines of any bytes come back with their own terminator: 0 and CR are ordinary bytes."""
     client = launch(framing=LINE).connect()
@@ -112,7 +112,7 @@ def test_05_lines_of_any_bytes(launch, rng):
     burst(client, bodies)
 
 
-@claim("05.1", points=3, cli=True, hints=LIMIT)
+@claim("05.1", cli=True, hints=LIMIT)
 def test_05_longest_line(launch, rng):
     """A body of 65,536 bytes comes back, with LF and with CR LF, and when CR and LF are cut."""
     server = launch(framing=LINE)
@@ -124,7 +124,7 @@ def test_05_longest_line(launch, rng):
     burst(client, [text + b"\n", b"\n", text + b"\r\n", words(rng, 5) + b"\n"])
 
 
-@claim("05.1", points=4, cli=True, hints=TOO_LONG, refusals=True)
+@claim("05.1", cli=True, hints=TOO_LONG, refusals=True)
 def test_05_line_too_long(launch, rng):
     """When 65,537 bytes of a body have arrived, it sends the replies it owes and closes."""
     server = launch(framing=LINE)
@@ -141,7 +141,7 @@ def test_05_line_too_long(launch, rng):
         client.expect_eof()
 
 
-@claim("05.1", points=1, cli=True, hints=PARTIAL)
+@claim("05.1", cli=True, hints=PARTIAL)
 def test_05_partial_line_is_dropped(launch, rng):
     """At the end of the input, owed replies are sent and a line without LF is dropped."""
     server = launch(framing=LINE)
@@ -158,7 +158,7 @@ def test_05_partial_line_is_dropped(launch, rng):
         client.expect_closed_after(bodies)
 
 
-@claim("05.1", points=2, cli=True, native=True, sees_calls=True)
+@claim("05.1", cli=True, native=True, sees_calls=True)
 def test_05_burst_of_lines(launch, rng):
     """A line takes no more work when thousands are in flight than when 64 are."""
     server = launch(framing=LINE, steps=True)

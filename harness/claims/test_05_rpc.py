@@ -78,7 +78,7 @@ def echo_reply(seq: int, text: bytes) -> bytes:
 # 05.2 the writer
 
 
-@claim("05.2", points=6, cli=True, hints=HEAD)
+@claim("05.2", cli=True, hints=HEAD)
 def test_05_short_message_is_malformed(launch, rng):
     """A message of 0 to 3 bytes gets cmd -1, seq -1 and status 2, and the connection stays."""
     client = launch(framing=MESSAGES).connect()
@@ -89,7 +89,7 @@ def test_05_short_message_is_malformed(launch, rng):
 # 05.3 bytes
 
 
-@claim("05.3", points=5, cli=True, hints=HEAD)
+@claim("05.3", fatal="bytes", cli=True, hints=HEAD)
 def test_05_messages_in_flight(launch, rng):
     """10,000 messages, good and malformed, that arrive together are answered in their order."""
     answers = {0: TOO_SHORT, 3: TOO_SHORT, 4: NO_SEQ, 7: NO_SEQ, 8: NO_COMMAND, 30: NO_COMMAND}
@@ -102,7 +102,7 @@ def test_05_messages_in_flight(launch, rng):
 # 05.3 numbers
 
 
-@claim("05.3", points=8, cli=True, hints=WIDTHS)
+@claim("05.3", cli=True, hints=WIDTHS)
 def test_05_cmd_and_seq_come_back(launch):
     """All bytes of cmd and seq come back, also of negative numbers, in a malformed message, and in
     one with an unknown command, whatever its fields are."""
@@ -115,7 +115,7 @@ def test_05_cmd_and_seq_come_back(launch):
     ask(client, request(NONE, NONE), reply(NONE, NONE, UNKNOWN))
 
 
-@claim("05.3", points=6, cli=True, native=True)
+@claim("05.3", fatal="growth", cli=True, native=True)
 def test_05_messages_that_nobody_reads_the_replies_of(launch):
     """A client that sends a million requests and never reads costs below 8 MiB of memory."""
     server = launch(framing=MESSAGES)
@@ -129,7 +129,7 @@ def test_05_messages_that_nobody_reads_the_replies_of(launch):
 # 05.4 strings
 
 
-@claim("05.4", points=6, cli=True, hints=STRINGS)
+@claim("05.4", fatal="bytes", cli=True, hints=STRINGS)
 def test_05_strings_of_all_lengths(launch, rng):
     """ECHO sends strings of 0 to 2,097,152 bytes back: lengths that take one to four bytes."""
     client = launch(framing=MESSAGES).connect()
@@ -142,7 +142,7 @@ def test_05_strings_of_all_lengths(launch, rng):
             client.exchange(length_framing.encode(body), [answer])
 
 
-@claim("05.4", points=3, cli=True, hints=STRINGS)
+@claim("05.4", cli=True, hints=STRINGS)
 def test_05_lengths_in_more_bytes_than_needed(launch, rng):
     """A length may have up to five bytes, even if fewer are enough: 83 80 00 is 3."""
     client = launch(framing=MESSAGES).connect()
@@ -151,7 +151,7 @@ def test_05_lengths_in_more_bytes_than_needed(launch, rng):
             ask(client, request(ECHO, size, string(text, size=size)), echo_reply(size, text))
 
 
-@claim("05.4", points=3, cli=True, hints=STRINGS)
+@claim("05.4", cli=True, hints=STRINGS)
 def test_05_lengths_that_do_not_fit(launch, rng):
     """A length of over five bytes, or of over 32 bits, is malformed, whatever follows it."""
     client = launch(framing=MESSAGES).connect()
@@ -165,7 +165,7 @@ def test_05_lengths_that_do_not_fit(launch, rng):
     echo_text(client, text, 8)
 
 
-@claim("05.4", points=4, cli=True, hints=BEYOND)
+@claim("05.4", cli=True, hints=BEYOND)
 def test_05_strings_that_lie(launch, rng):
     """A string with a length above or below its bytes is malformed; so is one cut anywhere."""
     client = launch(framing=MESSAGES).connect()
@@ -182,7 +182,7 @@ def test_05_strings_that_lie(launch, rng):
 # 05.5 SUM
 
 
-@claim("05.5", points=4, cli=True, hints=SUMS)
+@claim("05.5", cli=True, hints=SUMS)
 def test_05_sum(launch, rng):
     """SUM adds up any number of i64, negative ones too, and none at all."""
     client = launch(framing=MESSAGES).connect()
@@ -192,7 +192,7 @@ def test_05_sum(launch, rng):
         ask(client, sum_of(seq, *terms), reply(SUM, seq, OK, i64(sum(terms))))
 
 
-@claim("05.5", points=2, cli=True, hints=SUMS)
+@claim("05.5", cli=True, hints=SUMS)
 def test_05_sum_that_overflows(launch):
     """A sum over 2^63 - 1, or under -2^63, gets status 4, and no field."""
     client = launch(framing=MESSAGES).connect()
@@ -201,7 +201,7 @@ def test_05_sum_that_overflows(launch):
     ask(client, sum_of(9, INT64_MAX, -1), reply(SUM, 9, OK, i64(INT64_MAX - 1)))
 
 
-@claim("05.5", points=3, cli=True, hints=BEYOND)
+@claim("05.5", cli=True, hints=BEYOND)
 def test_05_sum_whose_count_lies(launch):
     """A count unequal to the numbers is malformed; a negative one is a bad argument."""
     client = launch(framing=MESSAGES).connect()
@@ -219,7 +219,7 @@ def test_05_sum_whose_count_lies(launch):
     ask(client, whole, reply(SUM, 7, OK, i64(3)))
 
 
-@claim("05.5", points=1, cli=True, valgrind=True, refusals=True)
+@claim("05.5", cli=True, valgrind=True, refusals=True)
 def test_05_memory(launch, rng, inherited):
     """Under valgrind: lines, fixed frames, messages good and bad; no byte is misused or kept."""
     _messages_under_valgrind(launch(framing=MESSAGES), rng)

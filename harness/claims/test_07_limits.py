@@ -42,7 +42,7 @@ def long_after(server, ms: float) -> float:
 # 07.6 timeouts
 
 
-@claim("07.6", points=8, cli=True, hints=IDLE)
+@claim("07.6", cli=True, hints=IDLE)
 def test_07_idle_clients_are_closed(launch, rng):
     """A client that is idle for --idle-timeout is closed, not before; an active one is not."""
     server = launch(("--idle-timeout", "300"), clock=True)
@@ -63,7 +63,7 @@ def test_07_idle_clients_are_closed(launch, rng):
     expect_closed_at(server, talks, said, 300)
 
 
-@claim("07.6", points=5, cli=True, hints=FRAME)
+@claim("07.6", cli=True, hints=FRAME)
 def test_07_slow_senders_are_closed(launch, rng):
     """A client that sends a frame too slowly is closed after --frame-timeout; an idle one stays."""
     server = launch(("--frame-timeout", "250"), clock=True)
@@ -81,7 +81,7 @@ def test_07_slow_senders_are_closed(launch, rng):
     echo(idle, words(rng, 5))
 
 
-@claim("07.6", points=3, cli=True, hints=FRAME)
+@claim("07.6", guard=True, cli=True, hints=FRAME)
 def test_07_honest_senders_are_not(launch, rng):
     """Every frame has a time of its own: a client that completes each in time stays
     connected, and may pause after it."""
@@ -104,7 +104,7 @@ def _overlap(server, client: Client, rng) -> None:
         client.expect_frame(body)
 
 
-@claim("07.6", points=2, cli=True, native=True, hints=FRAME)
+@claim("07.6", cli=True, native=True, hints=FRAME)
 def test_07_own_pauses_do_not_count(launch, rng):
     """While the server does not read because its client does not, the frame time stands still, and
     then it goes on."""
@@ -139,7 +139,7 @@ def _pause_by_an_alarm(server, rng) -> Client:
     return client
 
 
-@claim("07.6", points=4, chapters="07-08", cli=True, native=True, refusals=True)
+@claim("07.6", chapters="07-08", cli=True, native=True, refusals=True)
 def test_07_every_state_and_each_end(launch, rng):
     """In each state in which it waits, a client that closes, resets, half-closes or does nothing is
     forgotten or served, with every backend."""

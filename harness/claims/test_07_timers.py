@@ -82,7 +82,7 @@ def expect_cancelled(client: Client, cmd: int, seq: int) -> None:
 # 07.1 sift
 
 
-@claim("07.1", points=11, cli=True, hints=RINGS)
+@claim("07.1", cli=True, hints=RINGS)
 def test_07_earlier_timer_rings_first(launch, rng):
     """Of two AFTERs the one with the earlier deadline is answered first, and none too early."""
     server = launch(framing=MESSAGES, clock=True)
@@ -98,7 +98,7 @@ def test_07_earlier_timer_rings_first(launch, rng):
 # 07.2 take_out
 
 
-@claim("07.2", points=4, cli=True, hints=dict.fromkeys((*WRONG, *LOST), "alarm-cancel"))
+@claim("07.2", guard=True, cli=True, hints=dict.fromkeys((*WRONG, *LOST), "alarm-cancel"))
 def test_07_cancel(launch):
     """CANCEL is answered, the alarm gets a last reply, and nothing more comes of it."""
     server = launch(framing=MESSAGES, clock=True)
@@ -119,7 +119,7 @@ def test_07_cancel(launch):
 # 07.3 timers_run
 
 
-@claim("07.3", points=7, cli=True, hints=EVERY_HINTS)
+@claim("07.3", cli=True, hints=EVERY_HINTS)
 def test_07_every_rings_count_times(launch, rng):
     """EVERY is answered `count` times, `ms` apart, with an index that starts at 0; then its seq is
     free."""
@@ -150,7 +150,7 @@ def _ends_beside_another(server, client: Client) -> None:
         expect_at(server, client, rings, began, 10 * (index + 1))
 
 
-@claim("07.3", points=6, cli=True, hints=OWED)
+@claim("07.3", fatal="bytes", cli=True, hints=OWED)
 def test_07_half_close_with_alarms_owed(launch):
     """A client that half-closes gets all its delayed replies, then it is closed."""
     server = launch(framing=MESSAGES, clock=True)
@@ -165,7 +165,7 @@ def test_07_half_close_with_alarms_owed(launch):
     client.expect_eof()
 
 
-@claim("07.3", points=6, cli=True, native=True, hints=RESUME)
+@claim("07.3", fatal="growth", cli=True, native=True, hints=RESUME)
 def test_07_alarms_that_nobody_reads(launch, rng):
     """EVERY 1 ms to a client that does not read costs no memory and no CPU; all replies come."""
     server = launch(framing=MESSAGES, steps=True)
@@ -185,7 +185,7 @@ def test_07_alarms_that_nobody_reads(launch, rng):
 # 07.4 timer_reset
 
 
-@claim("07.4", points=4, cli=True, hints=RESETS)
+@claim("07.4", cli=True, hints=RESETS)
 def test_07_reset(launch):
     """RESET moves an alarm forward or back, counted from now or from when it was set."""
     server = launch(framing=MESSAGES, clock=True)
@@ -223,7 +223,7 @@ def _set_long_ago(server, client: Client) -> float:
 # 07.5 timers_timeout
 
 
-@claim("07.5", points=5, cli=True, native=True)
+@claim("07.5", cli=True, native=True)
 def test_07_sleeps_until_the_first_timer(launch):
     """While no timer is due, or none is set, the server sleeps: it uses no CPU and no wait ends."""
     for backend in ("select", "poll", "epoll"):
@@ -247,7 +247,7 @@ def _sleeps(server, when: str) -> None:
     few_waits(server, when, "timer-timeout")
 
 
-@claim("07.5", points=3, cli=True, hints=RINGS)
+@claim("07.5", cli=True, hints=RINGS)
 def test_07_an_hour_and_the_longest_time(launch):
     """An alarm rings after exactly an hour, though the time of day is set meanwhile, and after
     2,147,483,647 ms, which are 24.8 days."""
@@ -269,7 +269,7 @@ def test_07_an_hour_and_the_longest_time(launch):
         expect_at(server, client, [ring], began, LONGEST * (index + 1))
 
 
-@claim("07.5", points=1, cli=True, hints=RINGS)
+@claim("07.5", cli=True, hints=RINGS)
 def test_07_no_part_of_a_millisecond_early(launch):
     """Alarms are not early, and no later than a millisecond, when other messages end the waits."""
     server = launch(framing=MESSAGES, clock=True)
@@ -291,7 +291,7 @@ def test_07_no_part_of_a_millisecond_early(launch):
                 expect_at(server, client, [rung(1, b"once")], began, 15)
 
 
-@claim("07.6", points=1, cli=True, hints=WEEKS)
+@claim("07.6", cli=True, hints=WEEKS)
 def test_07_server_on_a_machine_that_runs_for_weeks(launch):
     """Alarms and time limits hold when the uptime passes 2^31 and 2^32 ms, 24.8 and 49.7 days."""
     with meaning(RINGS):  # without a wrap

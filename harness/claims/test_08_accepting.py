@@ -37,7 +37,7 @@ AGAIN = {**TURNED, **dict.fromkeys(LOST, "reserve")}
 # 08.5 accept_clients
 
 
-@claim("08.5", points=6, cli=True, hints=FULL)
+@claim("08.5", cli=True, hints=FULL)
 def test_08_max_conns_wait_in_the_backlog(launch, rng):
     """Clients over --max-conns wait in the backlog while the server sleeps; as others leave they
     are accepted, in order."""
@@ -69,7 +69,7 @@ def _expect_to_wait(server, served: list[Client], waiting: list[Client], rng) ->
         client.expect_nothing_yet()
 
 
-@claim("08.5", points=1, cli=True, native=True, hints={"silence": "accepts-rest"}, sees_calls=True)
+@claim("08.5", cli=True, native=True, hints={"silence": "accepts-rest"}, sees_calls=True)
 def test_08_many_connects_do_not_hold_the_loop(launch, rng):
     """One iteration accepts at most 64 of 200 waiting clients; all of them are served."""
     for backend in BACKENDS:
@@ -88,7 +88,7 @@ def test_08_many_connects_do_not_hold_the_loop(launch, rng):
 # 08.6 turn_away. valgrind has a limit of its own, and closes what it accepts above it.
 
 
-@claim("08.6", points=7, cli=True, native=True, hints=TURNED)
+@claim("08.6", cli=True, native=True, hints=TURNED)
 def test_08_turned_away_in_the_end(launch, rng):
     """With no descriptor left clients are turned away after 3 s, each time; the others stay. When
     some have left, new ones are served."""
@@ -105,7 +105,7 @@ def test_08_turned_away_in_the_end(launch, rng):
         _expect_turned_away(server, rng, "reserve")
 
 
-@claim("08.6", points=2, cli=True, native=True, hints=TURNED)
+@claim("08.6", cli=True, native=True, hints=TURNED)
 def test_08_turned_away_a_few_at_a_time(launch, rng):
     """One iteration turns away at most 64 of 200 waiting clients; connected ones are served."""
     server = launch(nofile=DESCRIPTORS, clock=True)

@@ -46,7 +46,7 @@ _TOO_LONG = {LENGTH: length_framing.TOO_LONG, LINE: bytes(LINE_BYTES)}
 # 08.7 settle
 
 
-@claim("08.7", points=6, cli=True, hints=ARRIVE, refusals=True)
+@claim("08.7", fatal="bytes", cli=True, hints=ARRIVE, refusals=True)
 def test_08_replies_arrive_whatever_follows(launch, rng):
     """Owed replies arrive, though a frame that is too long follows, and much more after it."""
     for framing, end in _TOO_LONG.items():
@@ -124,7 +124,7 @@ def _until_over(server, began: float, open_ones: int, who: str, most_ms: int = L
 # 08.8 closing
 
 
-@claim("08.8", points=3, cli=True, native=True, hints=LINGER, refusals=True, needs="queues")
+@claim("08.8", cli=True, native=True, hints=LINGER, refusals=True, needs="queues")
 def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     """A client that half-closes and never reads, or never closes, is closed after 5 s, whatever
     its alarms do."""
@@ -159,7 +159,7 @@ def _expect_given_up(launch) -> None:
     _until_over(server, began, base, who)
 
 
-@claim("08.8", points=2, cli=True, hints=ENDLESS, refusals=True)
+@claim("08.8", cli=True, hints=ENDLESS, refusals=True)
 def test_08_endless_sender_is_closed_in_the_end(launch, rng):
     """A client that keeps sending after a frame that is too long is closed in the end."""
     server = launch(clock=True)
@@ -186,7 +186,7 @@ def test_08_endless_sender_is_closed_in_the_end(launch, rng):
     ping(other, rng)
 
 
-@claim("08.8", points=2, cli=True, native=True, hints=LINGER, needs="queues")
+@claim("08.8", fatal="bytes", cli=True, native=True, hints=LINGER, needs="queues")
 def test_08_slow_reader_gets_everything(launch, rng):
     """Of half-closed clients a slow one gets everything, and one that never reads is closed."""
     later = launch(framing=MESSAGES, clock=True)
@@ -223,7 +223,7 @@ def _read_slowly(server, client: Client, replies: Replies) -> None:
             client.expect_part(replies, min(PART_BYTES, replies.missing - left))
 
 
-@claim("08.8", points=1, cli=True, native=True, hints=LINGER, needs="queues")
+@claim("08.8", cli=True, native=True, hints=LINGER, needs="queues")
 def test_08_takes_some_and_then_nothing(launch, rng):
     """A half-closed client takes a little, then nothing more: it is closed 5 to 10 s later."""
     server = launch(clock=True)
@@ -242,7 +242,7 @@ def test_08_takes_some_and_then_nothing(launch, rng):
     _until_over(server, began, base, f"{who} before", 2 * LINGER_MS)
 
 
-@claim("08.8", points=3, chapters="08", cli=True, native=True, refusals=True)
+@claim("08.8", guard=True, chapters="08", cli=True, native=True, refusals=True)
 def test_08_every_state_and_each_end(launch, rng):
     """Over quota or lingering, with each backend: a client that closes, resets, half-
     closes or does nothing is forgotten or served."""

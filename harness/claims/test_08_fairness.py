@@ -101,7 +101,7 @@ STALLS = {**dict.fromkeys((*MUTE, *GONE), "one-turn"), "memory-grows": "water-ma
 # 08.1 budget
 
 
-@claim("08.1", points=7, cli=True, native=True, hints=LONG, sees_calls=True)
+@claim("08.1", fatal="one", cli=True, native=True, hints=LONG, sees_calls=True)
 def test_08_fire_hoses_do_not_keep_the_loop(launch):
     """Beside 40 greedy clients a polite one is answered soon: each has one budget an iteration."""
     server = launch(framing=MESSAGES)
@@ -172,7 +172,7 @@ def _most_before(record: Sequence[Entry], polite: int) -> int:
     return max(answered.values(), default=0) // SHORTEST_REPLY
 
 
-@claim("08.1", points=5, cli=True, sees_calls=True, hints=dict.fromkeys(MUTE, "budget-used-up"))
+@claim("08.1", cli=True, sees_calls=True, hints=dict.fromkeys(MUTE, "budget-used-up"))
 def test_08_nothing_stalls_after_the_budget(launch, rng):
     """Work that is left after one iteration is done in the next ones, though nothing arrives."""
     bodies = [words(rng, 8)] * 100_000
@@ -207,7 +207,7 @@ def _ask_much(server) -> None:
 # 08.2 water
 
 
-@claim("08.2", points=4, cli=True, native=True, hints=WATER)
+@claim("08.2", cli=True, native=True, hints=WATER)
 def test_08_reads_again_at_low_water(launch, rng):
     """From high-water on a client is not read; at low-water, and not before, it is read again."""
     server = launch(("--high-water", str(HIGH), "--low-water", str(LOW)))
@@ -242,7 +242,7 @@ def _take_until_read(server, client: Client, sent: int) -> int:
         lowest = min(lowest, held)
 
 
-@claim("08.4", points=5, cli=True, hints=STALLS)
+@claim("08.4", cli=True, hints=STALLS)
 def test_08_any_marks_will_do(launch, rng):
     """With any marks, even 0 and 1 byte, all replies come, also to a late reader."""
     bodies = [rng.randbytes(500) for _ in range(10_000)]
@@ -282,7 +282,7 @@ def _read_when_the_server_holds_frames(server, frames: list[bytes]) -> None:
     client.echo_all(sent, len(sent))
 
 
-@claim("08.4", points=2, cli=True, native=True, hints=WATER)
+@claim("08.4", guard=True, fatal="growth", cli=True, native=True, hints=WATER)
 def test_08_hundred_that_never_read(launch):
     """100 clients that never read cost no more than their high-water each, and no CPU time."""
     marks = ("--high-water", str(SMALL_HIGH))
@@ -313,7 +313,7 @@ def _sent_in_vain(server: Server, clients: list[Client]) -> int:
     return sum(len(data) - len(rest) for rest in left.values())
 
 
-@claim("08.4", points=1, cli=True, native=True)
+@claim("08.4", guard=True, cli=True, native=True)
 def test_08_steady_reader(launch, rng):
     """A client that reads all the time, with output always on its way, costs little memory."""
     steady_reader(launch(STEADY_MARKS, environment=EXACT), rng)

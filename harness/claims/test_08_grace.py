@@ -38,7 +38,7 @@ ENDS = {**OWED, "not-closed": "grace-idle", "not-ended": "grace-idle"}
 # 08.9 grace
 
 
-@claim("08.9", points=3, cli=True, hints=ENDS)
+@claim("08.9", fatal="bytes", cli=True, hints=ENDS)
 def test_08_replies_arrive_when_the_server_ends(launch, rng):
     """After SIGTERM with --grace: no new client, all owed replies, then EOF and status 0."""
     for backend in ((), ("--backend", "poll"), ("--backend", "select")):
@@ -79,7 +79,7 @@ def _expect_all_answered(server) -> None:
     _expect_end(server, "its only client has all replies and has closed")
 
 
-@claim("08.9", points=2, cli=True, hints={**OWED, "timer-early": "quota-early"})
+@claim("08.9", cli=True, hints={**OWED, "timer-early": "quota-early"})
 def test_08_frames_that_wait_when_the_server_ends(launch, rng):
     """With --grace frames over the quota, and alarms, are answered in their time after SIGTERM."""
     server = launch((*LONG, "--quota", f"2/{QUOTA_MS}"), clock=True)
@@ -105,7 +105,7 @@ def test_08_frames_that_wait_when_the_server_ends(launch, rng):
     _expect_end(server, "the alarm of its only client has rung, and the client has closed")
 
 
-@claim("08.9", points=1, cli=True, native=True, needs="queues", hints=OWED)
+@claim("08.9", cli=True, native=True, needs="queues", hints=OWED)
 def test_08_grace_has_a_limit(launch, rng):
     """A client that does not read delays the end by the time of --grace, to the millisecond. A
     second signal ends the server at once."""

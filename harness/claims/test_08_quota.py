@@ -67,7 +67,7 @@ def at_most(frames: int, ms: int) -> tuple[str, str]:
 # 08.3 quota
 
 
-@claim("08.3", points=7, cli=True, hints=KEPT)
+@claim("08.3", cli=True, hints=KEPT)
 def test_08_quota_in_pieces(launch, rng):
     """Each frame of a connection counts, whenever it arrives, in every framing and for messages
     too; others are served meanwhile."""
@@ -120,7 +120,7 @@ def _expect_at(server, client: Client, bodies: Sequence[bytes], began: float, ms
 # 08.4 advance
 
 
-@claim("08.4", points=6, cli=True, hints=RENEWED)
+@claim("08.4", cli=True, hints=RENEWED)
 def test_08_quota_is_kept(launch, rng):
     """N frames of a greedy client are answered per interval: never more, and none late."""
     server = launch(at_most(FRAMES, MS), clock=True)
@@ -141,7 +141,7 @@ def test_08_quota_is_kept(launch, rng):
         began = _expect_at(server, client, lot, began, MS)
 
 
-@claim("08.4", points=5, cli=True, hints=WAITING)
+@claim("08.4", fatal="bytes", cli=True, hints=WAITING)
 def test_08_waiting_frames_are_answered(launch, rng):
     """Frames over the quota are answered in their order, though nothing more arrives."""
     # With the clock of the machine
@@ -167,7 +167,7 @@ def _in_the_kernel(client: Client, rng) -> None:
     client.echo_all(b"".join(length_framing.encode(rng.randbytes(5000)) for _ in range(1000)))
 
 
-@claim("08.4", points=2, cli=True, hints=WAITING)
+@claim("08.4", cli=True, hints=WAITING)
 def test_08_interval_begins_with_a_frame(launch, rng):
     """An interval begins when its first frame is answered, and those that follow do not prolong
     it."""
@@ -206,7 +206,7 @@ def _five_frames(server, client: Client, rng, interval: int) -> float:
 # 08.3 and 08.4: what waits is not read
 
 
-@claim("08.3", points=6, cli=True, native=True, hints=UNREAD)
+@claim("08.3", cli=True, native=True, hints=UNREAD)
 def test_08_over_quota_is_not_read(launch, rng):
     """A client over its quota is not read: it costs no memory, no CPU, and no wake-up."""
     server = launch_idle(launch, argv_extra=at_most(10, FAR))
@@ -234,7 +234,7 @@ def _rests(server) -> None:
     few_waits(server, when, "quota-unread")
 
 
-@claim("08.4", points=5, cli=True, hints=WAITING)
+@claim("08.4", fatal="bytes", cli=True, hints=WAITING)
 def test_08_half_close_over_quota(launch, rng):
     """A client that half-closes with frames over its quota gets every reply, then it is closed."""
     for backend in ("poll", "epoll"):
@@ -253,7 +253,7 @@ def test_08_half_close_over_quota(launch, rng):
             client.expect_eof()
 
 
-@claim("08.4", points=2, cli=True, hints=HELD_OPEN)
+@claim("08.4", cli=True, hints=HELD_OPEN)
 def test_08_over_quota_is_not_idle(launch, rng):
     """A client held by its quota is not closed, neither as idle nor for a frame it has begun."""
     times = ("--idle-timeout", "400", "--frame-timeout", "400")

@@ -67,7 +67,7 @@ STOPS = {"not-ended": "thread-not-told", "wrong-exit": "thread-left"}
 # 09.3 hand_over
 
 
-@claim("09.3", points=8, cli=True, hints=SHARES)
+@claim("09.3", cli=True, hints=SHARES)
 def test_09_every_loop_gets_its_share(launch):
     """Each of 4 loops serves 10 of 40 clients; without --threads there is a loop for each CPU. WHO
     says which one, and has no fields."""
@@ -94,7 +94,7 @@ def _is_served_by(client: Client, index: int) -> None:
     echo_text(client, b"served", 1)
 
 
-@claim("09.3", points=6, cli=True, native=True, hints=SHARES)
+@claim("09.3", cli=True, native=True, hints=SHARES)
 def test_09_each_loop_has_its_thread(launch, rng):
     """Four threads serve the clients of four loops, each a part of them."""
     server = launch(THREADS)
@@ -126,7 +126,7 @@ def _cpu_of_threads(server) -> dict[str, int]:
 # 09.4 count
 
 
-@claim("09.4", points=6, cli=True, hints=SUMS)
+@claim("09.4", cli=True, hints=SUMS)
 def test_09_stats_of_all_loops(launch):
     """STATS counts connections and frames of all loops, whichever loop is asked."""
     server = launch(THREADS, framing=MESSAGES)
@@ -164,7 +164,7 @@ def _expect_stats(server, client: Client, connections: int, frames: int) -> int:
 # 09.7 join
 
 
-@claim("09.7", points=4, chapters="09", cli=True, valgrind=True)
+@claim("09.7", chapters="09", cli=True, valgrind=True)
 def test_09_memory(launch, rng):
     """Under valgrind: clients of all loops come, go and broadcast, and SIGTERM ends it all."""
     server = launch(THREADS, framing=MESSAGES)
@@ -185,7 +185,7 @@ def _many_broadcasts(count: int) -> list[bytes]:
     return [broadcast(seq, b"in flight") for seq in range(2, 2 + count)]
 
 
-@claim("09.7", points=7, cli=True, native=True, hints=STOPS)
+@claim("09.7", cli=True, native=True, hints=STOPS)
 def test_09_stops_under_load(launch, rng):
     """SIGTERM ends the server within a second: while it sleeps, with 100 clients, 20 of them
     greedy, and with thousands of BROADCASTs waiting."""
@@ -217,7 +217,7 @@ def _broadcasts_wait(server) -> None:
             expect_stop(server, signal.SIGTERM)
 
 
-@claim("09.7", points=5, cli=True, native=True, needs="thread")
+@claim("09.7", cli=True, native=True, needs="thread")
 def test_09_no_data_races(launch, rng):
     """The thread sanitizer sees no race while clients of all loops come, go, ask and broadcast."""
     server = launch((*THREADS, "--max-conns", "1000"), framing=MESSAGES, sanitize="thread")

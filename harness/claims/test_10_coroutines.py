@@ -53,7 +53,7 @@ STOPS = dict.fromkeys(("not-ended", "wrong-exit"), "co-stop")
 # 10.8 send_rest
 
 
-@claim("10.8", points=13, cli=True, hints=dict.fromkeys((*LOST, *GONE, "wrong-seq"), "co-send"))
+@claim("10.8", fatal="bytes", cli=True, hints=dict.fromkeys((*LOST, *GONE, "wrong-seq"), "co-send"))
 def test_10_serves_on_when_the_peer_reads(launch, rng):
     """A client that reads late gets its 16 MiB, alarms that rang meanwhile, and EOF."""
     server = launch(LOW_WATER)
@@ -80,7 +80,7 @@ def test_10_serves_on_when_the_peer_reads(launch, rng):
 # 10.9 serve_frames
 
 
-@claim("10.9", points=20, cli=True, native=True, hints=SERVES)
+@claim("10.9", cli=True, native=True, hints=SERVES)
 def test_10_waits_for_the_right_thing(launch, rng):
     """Frames left over, a full output, a used-up quota, a broadcast: each time it goes on."""
     _frames_left_over(launch, rng)
@@ -141,7 +141,7 @@ def _sleeps(server, when: str) -> None:
     no_cpu(server, when, "co-serve", seconds=WATCHED)
 
 
-@claim("10.9", points=8, cli=True, native=True, refusals=True)
+@claim("10.9", cli=True, native=True, refusals=True)
 def test_10_every_state_and_each_end(launch, rng):
     """In each state in which a coroutine waits, a client that closes, resets, half-closes or does
     nothing is forgotten or served."""
@@ -154,7 +154,6 @@ def test_10_every_state_and_each_end(launch, rng):
 
 @claim(
     "10.9",
-    points=12,
     chapters="10",
     native=True,
     cli=True,
@@ -176,7 +175,7 @@ def test_10_ten_thousand_clients(launch, rng):
 # The end
 
 
-@claim("10.9", points=14, cli=True, native=True, hints=STOPS, refusals=True)
+@claim("10.9", cli=True, native=True, hints=STOPS, refusals=True)
 def test_10_stops_in_any_state(launch, rng):
     """SIGTERM ends the server whatever its coroutines wait for, clients and free space too."""
     served = 4 * STATES + STUCK

@@ -78,7 +78,7 @@ MISSING = {"died-at-start": "ring-missing"}
 # 11.5 ring_cancel: a client that sends much is received without lent buffers, and so needs it
 
 
-@claim("11.5", points=9, cli=True, needs="io_uring", hints=SENDS)
+@claim("11.5", fatal="bytes", cli=True, needs="io_uring", hints=SENDS)
 def test_11_sends_are_short(launch, rng):
     """A client with a small window reads late: it gets all replies in order, also after its FIN."""
     server = launch((*RING, *ONE_LOOP))
@@ -125,7 +125,7 @@ def _frames_are_left(server, rng) -> None:
 # 11.6 calls
 
 
-@claim("11.6", points=7, cli=True, native=True, needs="io_uring")
+@claim("11.6", cli=True, native=True, needs="io_uring")
 def test_11_accepts_in_batches(launch, rng):
     """200 clients that wait in the backlog are served with less than a ring call for 6 of them."""
     server = launch((*RING, *ONE_LOOP))
@@ -153,7 +153,7 @@ def _ring_calls(server) -> int:
 # 11.7 forget
 
 
-@claim("11.7", points=6, cli=True, needs="io_uring", hints=LEAVE)
+@claim("11.7", cli=True, needs="io_uring", hints=LEAVE)
 def test_11_peers_leave_in_flight(launch, rng):
     """Clients reset, close or half-close with operations in flight; others are served on."""
     server = launch((*RING, *ONE_LOOP))
@@ -177,7 +177,7 @@ def test_11_peers_leave_in_flight(launch, rng):
         raise Failure(text, hint="ring-peer-gone")
 
 
-@claim("11.7", points=6, cli=True, valgrind=True, needs="io_uring", hints=STOPS)
+@claim("11.7", cli=True, valgrind=True, needs="io_uring", hints=STOPS)
 def test_11_stops_with_operations_in_flight(launch, rng):
     """Under valgrind: SIGTERM while operations are in flight ends it with 0, and frees all."""
     marks = ("--high-water", str(64 * KIB))
@@ -216,7 +216,7 @@ def _trickles(server, lot: bytes, rng) -> None:
 # All together: 11.8 open
 
 
-@claim("11.8", points=8, cli=True, native=True, needs="io_uring", hints=INPUT)
+@claim("11.8", cli=True, native=True, needs="io_uring", hints=INPUT)
 def test_11_rings_for_two(launch, rng):
     """Built with rings for two operations and with two lent buffers, it loses nothing either."""
     server = launch((*RING, *ONE_LOOP), defines=SMALL, shim=False)
@@ -237,7 +237,7 @@ def test_11_rings_for_two(launch, rng):
     expect_stop(server, signal.SIGTERM)
 
 
-@claim("11.8", points=9, cli=True, native=True, needs="io_uring")
+@claim("11.8", cli=True, native=True, needs="io_uring")
 def test_11_uses_the_ring_by_default(launch, rng):
     """Without options bytes are moved by the ring: no call reads, sends, accepts or polls."""
     server = launch(ONE_LOOP)
@@ -272,7 +272,7 @@ def _moves(server, entry) -> bool:
         return False
 
 
-@claim("11.8", points=8, cli=True, native=True, needs="io_uring")
+@claim("11.8", cli=True, native=True, needs="io_uring")
 def test_11_few_ring_calls(launch, rng):
     """50 clients with 16 requests in flight cost less than 0.1 calls for the ring a request."""
     server = launch((*RING, *ONE_LOOP))
@@ -293,7 +293,7 @@ def test_11_few_ring_calls(launch, rng):
         raise Failure(text, hint="ring-calls-too-many")
 
 
-@claim("11.8", points=9, cli=True, native=True, needs="io_uring", hints=MISSING)
+@claim("11.8", cli=True, native=True, needs="io_uring", hints=MISSING)
 def test_11_without_io_uring(launch, run, rng):
     """Where the kernel refuses io_uring, --io uring says so and ends with 1, the default serves."""
     for given in WRONG_WAYS:
@@ -325,7 +325,7 @@ def _expect_reason(argv) -> None:
         raise Failure(text, hint="ring-missing")
 
 
-@claim("11.8", points=5, cli=True, native=True, descriptors=IDLE_CLIENTS + SPARE, needs="io_uring")
+@claim("11.8", cli=True, native=True, descriptors=IDLE_CLIENTS + SPARE, needs="io_uring")
 def test_11_idle_clients_own_no_buffer(launch, rng):
     """Each of 10,000 clients that wait costs at most 12 KiB of memory, as in chapter 10."""
     server = launch(RING, nofile=IDLE_CLIENTS + SPARE)

@@ -78,7 +78,7 @@ BOUND = dict.fromkeys((*BAD, "memory-grows", "over-limit"), "multi-bound")
 # 12.5 subscribers
 
 
-@claim("12.5", points=6, hints=dict.fromkeys(BAD, "subscribe-count"))
+@claim("12.5", fatal="bytes", hints=dict.fromkeys(BAD, "subscribe-count"))
 def test_12_messages_reach_subscribers(launch, rng):
     """PUBLISH reaches every subscriber of its channel, once and in order, and counts them."""
     server = launch(framing=RESP)
@@ -125,7 +125,7 @@ def _expect_quiet(server, *clients) -> None:
         client.expect_nothing_yet()
 
 
-@claim("12.5", points=5, native=True, hints=SLOW)
+@claim("12.5", fatal="growth", native=True, hints=SLOW)
 def test_12_slow_subscribers_are_closed(launch, rng):
     """A subscriber that does not read is closed; the publisher and others go on meanwhile."""
     server = launch(framing=RESP)
@@ -191,7 +191,7 @@ def _expect_beginning(client, stream: bytes) -> None:
 # 12.6 queue
 
 
-@claim("12.6", points=6, hints=dict.fromkeys(BAD, "multi-queue"))
+@claim("12.6", hints=dict.fromkeys(BAD, "multi-queue"))
 def test_12_commands_wait_for_exec(launch, rng):
     """From MULTI on commands are queued; EXEC runs all of them, DISCARD none."""
     server = launch(framing=RESP)
@@ -216,7 +216,7 @@ def test_12_commands_wait_for_exec(launch, rng):
     other.expect_frame(_message(b"a", b"x"))
 
 
-@claim("12.6", points=4, cli=True, native=True, hints=BOUND)
+@claim("12.6", fatal="growth", cli=True, native=True, hints=BOUND)
 def test_12_queues_are_bounded(launch, rng):
     """Commands that wait for EXEC may take 64 MiB; one more is refused, and EXEC runs none."""
     server = launch(framing=RESP, environment=EXACT)
@@ -240,7 +240,7 @@ def test_12_queues_are_bounded(launch, rng):
 # All together
 
 
-@claim("12.7", points=1, cli=True, valgrind=True, hints=STOPS)
+@claim("12.7", cli=True, valgrind=True, hints=STOPS)
 def test_12_stops_with_everything_in_use(launch, rng):
     """Under valgrind: SIGTERM with keys, subscribers, a queue and watches ends it with 0, and frees
     all."""
@@ -277,7 +277,7 @@ def _command(server, program: str, *options: str) -> list[str]:
     return [here.program(program), "-h", host, "-p", str(port), *options]
 
 
-@claim("12.2", points=3, needs="redis-cli")
+@claim("12.2", needs="redis-cli")
 def test_12_redis_cli(launch):
     """redis-cli works: what it prints for each command is what it prints of Redis."""
     server = launch(framing=RESP)
@@ -293,7 +293,7 @@ def test_12_redis_cli(launch):
         left = left[len(due) + 1 :]
 
 
-@claim("12.2", points=1, native=True, needs="redis-benchmark", hints=KEYS)
+@claim("12.2", native=True, needs="redis-benchmark", hints=KEYS)
 def test_12_redis_benchmark(launch):
     """redis-benchmark runs with one command in flight and with 16, and its keys are as they should
     be."""
@@ -315,13 +315,13 @@ def test_12_redis_benchmark(launch):
         )
 
 
-@claim("12.7", points=1, needs="redis-py")
+@claim("12.7", needs="redis-py")
 def test_12_redis_py(launch):
     """A client made of redis-py works: pipelines, transactions, messages, patterns and locks."""
     others.run_ours(launch(framing=RESP), "redis-py", others.PYTHON_CLIENT)
 
 
-@claim("12.7", points=1, needs="redis-server", hints=dict.fromkeys(BAD, "redis-differs"))
+@claim("12.7", needs="redis-server", hints=dict.fromkeys(BAD, "redis-differs"))
 def test_12_same_replies_as_redis(launch, rng):
     """Random commands get the replies of redis-server or valkey-server, byte for byte."""
     server = launch(framing=RESP)

@@ -101,13 +101,13 @@ TAKEN_BACK = (
 # 12.4 expiry
 
 
-@claim("12.4", points=2, hints=dict.fromkeys(BAD, "expiry-commands"))
+@claim("12.4", hints=dict.fromkeys(BAD, "expiry-commands"))
 def test_12_times_to_live(launch):
     """SET, EXPIRE and PERSIST give a key a time to live, or take it away."""
     talk(launch(framing=RESP).connect(), *EXPIRY)
 
 
-@claim("12.4", points=1, hints=dict.fromkeys(BAD, "expiry-clock"))
+@claim("12.4", hints=dict.fromkeys(BAD, "expiry-clock"))
 def test_12_the_time_of_day_is_set(launch):
     """Times to live go by the time of day: when that is set back an hour, keys live an hour longer;
     when it is set forward, they are gone at once."""
@@ -129,7 +129,7 @@ def test_12_the_time_of_day_is_set(launch):
     talk(client, ("GET late", None), ("EXISTS late", 0))
 
 
-@claim("12.4", points=1, hints=dict.fromkeys(BAD, "expiry-far"))
+@claim("12.4", hints=dict.fromkeys(BAD, "expiry-far"))
 def test_12_a_key_lives_for_sixty_days(launch):
     """A time to live may be longer than any timer waits: 2^31 ms are not 25 days."""
     server = launch(framing=RESP, clock=True)
@@ -146,7 +146,7 @@ def test_12_a_key_lives_for_sixty_days(launch):
     talk(client, ("DBSIZE", 1), ("GET k", None))
 
 
-@claim("12.4", points=2, hints=dict.fromkeys(BAD, "expiry-on-access"))
+@claim("12.4", hints=dict.fromkeys(BAD, "expiry-on-access"))
 def test_12_expired_keys_are_gone(launch):
     """From the moment a key has expired no command finds it, though no timer has been called."""
     server = launch(framing=RESP, clock=True)
@@ -157,7 +157,7 @@ def test_12_expired_keys_are_gone(launch):
     pipelined(client, [(text.format(key, key), value) for key, (text, value) in zip(keys, OVER)])
 
 
-@claim("12.4", points=2, native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-idle"))
+@claim("12.4", native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-idle"))
 def test_12_keys_expire_by_themselves(launch, rng):
     """Keys that nobody asks for expire, too: while no command comes their memory is given back."""
     server = launch(framing=RESP, environment=EXACT, clock=True)
@@ -176,7 +176,7 @@ def test_12_keys_expire_by_themselves(launch, rng):
     ask(client, "GET kept", b"v")
 
 
-@claim("12.4", points=2, native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-stale"))
+@claim("12.4", native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-stale"))
 def test_12_times_that_were_taken_back(launch):
     """A time to live that was replaced, or whose key is gone, has no effect and costs nothing."""
     server = launch(framing=RESP, clock=True)
@@ -203,7 +203,7 @@ def test_12_times_that_were_taken_back(launch):
     ask(client, ("EXISTS", *names), FLUSHED)
 
 
-@claim("12.4", points=2, native=True, sees_calls=True)
+@claim("12.4", native=True, sees_calls=True)
 def test_12_times_to_live_cost_no_cpu(launch):
     """While keys wait for the end of their time the server sleeps."""
     by_machine = launch(framing=RESP)  # a time to live is also over without a clock of ours

@@ -190,7 +190,7 @@ OVER_THE_LIMITS = (
 # 12.2 replies: requests
 
 
-@claim("12.2", points=3, hints=dict.fromkeys(BAD, "resp-inline"))
+@claim("12.2", hints=dict.fromkeys(BAD, "resp-inline"))
 def test_12_inline_commands(launch):
     """A line is a command, too: its words may be quoted as in redis-cli; empty lines are none."""
     server = launch(framing=RESP)
@@ -202,7 +202,7 @@ def test_12_inline_commands(launch):
     client.exchange(50 * lines, [reply(text) for _, text in LINES[:-2]] * 50)
 
 
-@claim("12.2", points=3, hints=REFUSED, refusals=True)
+@claim("12.2", hints=REFUSED, refusals=True)
 def test_12_bytes_that_are_no_command(launch):
     """Bytes that are no command are refused in Redis' words, after all replies that are owed."""
     server = launch(framing=RESP)
@@ -214,7 +214,7 @@ def test_12_bytes_that_are_no_command(launch):
         ask(stays, "PING", PONG)
 
 
-@claim("12.2", points=1, cli=True, hints=REFUSED, refusals=True)
+@claim("12.2", cli=True, hints=REFUSED, refusals=True)
 def test_12_limits_of_a_command(launch, rng):
     """An argument may have 32 MiB, a command 1,048,576 arguments; more is refused at once."""
     server = launch(framing=RESP)
@@ -230,7 +230,7 @@ def test_12_limits_of_a_command(launch, rng):
     stays.exchange(many, Answers([[b"DEL", b"k"]], [reply(0)]))
 
 
-@claim("12.2", points=1, native=True, hints=DECLARES)
+@claim("12.2", fatal="growth", native=True, hints=DECLARES)
 def test_12_declared_sizes_take_no_memory(launch):
     """100 clients that declare a million arguments, or 32 MiB, and send little cost little."""
     server = launch(framing=RESP)
@@ -255,7 +255,7 @@ def test_12_declared_sizes_take_no_memory(launch):
 # 12.2 replies: replies
 
 
-@claim("12.2", points=5, hints=dict.fromkeys(BAD, "resp-reply"))
+@claim("12.2", hints=dict.fromkeys(BAD, "resp-reply"))
 def test_12_replies_of_each_kind(launch):
     """Every kind of reply: texts, integers to the ends of 64 bits, bytes, none, and arrays."""
     client = launch(framing=RESP).connect()
@@ -263,7 +263,7 @@ def test_12_replies_of_each_kind(launch):
     pipelined(client, EACH_KIND[:-1])
 
 
-@claim("12.2", points=4, hints=dict.fromkeys(BAD, "resp-error"))
+@claim("12.2", hints=dict.fromkeys(BAD, "resp-error"))
 def test_12_errors_in_the_words_of_redis(launch):
     """Errors have Redis' words, for other people's clients read them; the connection stays."""
     server = launch(framing=RESP)
@@ -285,7 +285,7 @@ def _expect_cut_error(client, length: int) -> None:
         raise Failure(what, hint="resp-error-long", expected=reply(due), received=reply(came))
 
 
-@claim("12.2", points=2, hints=dict.fromkeys(BAD, "resp-large"))
+@claim("12.2", fatal="bytes", hints=dict.fromkeys(BAD, "resp-large"))
 def test_12_large_replies(launch, rng):
     """Values of megabytes and arrays of 50,000 elements arrive whole, also at a slow reader."""
     server = launch(framing=RESP)

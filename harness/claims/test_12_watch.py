@@ -95,7 +95,7 @@ def _expect_run(client) -> None:
 # 12.7 watch
 
 
-@claim("12.7", points=4, hints=WATCH)
+@claim("12.7", hints=WATCH)
 def test_12_watched_keys(launch):
     """EXEC replies nil and runs nothing, if one of the keys has changed that its client watches."""
     server = launch(framing=RESP)
@@ -140,7 +140,7 @@ def test_12_watched_keys(launch):
     _expect_nil(client)
 
 
-@claim("12.7", points=3, hints=CHANGED)
+@claim("12.7", hints=CHANGED)
 def test_12_what_changes_a_key(launch):
     """Each command that changes a key is noticed by the clients that watch it, and no other."""
     server = launch(framing=RESP)
@@ -153,7 +153,7 @@ def test_12_what_changes_a_key(launch):
             expect(client)
 
 
-@claim("12.7", points=3, hints=ENDS)
+@claim("12.7", hints=ENDS)
 def test_12_watched_keys_end(launch):
     """A watched key whose time is over has changed, whether it is removed already or not."""
     server = launch(framing=RESP, clock=True)
@@ -171,7 +171,7 @@ def test_12_watched_keys_end(launch):
     pipelined(client, [("WATCH k", OK), ("EXISTS k", 0), *RUN, ("EXEC", [PONG])])
 
 
-@claim("12.7", points=3, hints=dict.fromkeys(BAD, "watch-forgotten"))
+@claim("12.7", hints=dict.fromkeys(BAD, "watch-forgotten"))
 def test_12_watches_are_forgotten(launch):
     """UNWATCH, DISCARD and EXEC forget the watched keys, and that one of them has changed."""
     server = launch(framing=RESP)
@@ -205,7 +205,7 @@ def test_12_watches_are_forgotten(launch):
     _expect_nil(client)
 
 
-@claim("12.7", points=1, cli=True, native=True, hints=FORGOTTEN)
+@claim("12.7", fatal="growth", cli=True, native=True, hints=FORGOTTEN)
 def test_12_watches_leave_no_memory(launch, rng):
     """What a client watches is freed when it leaves, and a key that it watches again costs nothing
     more."""

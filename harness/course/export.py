@@ -26,7 +26,8 @@ PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
 NOTHING = {"name": "The grade runs.", "status": NOT_JUDGED, "score": 0, "max_score": 0}
 NOTHING |= {"extra_data": {"test": "grade"}}
 NEEDED = ("score", "output", "execution_time", "extra_data")  # in results.json, besides the tests
-HEAD = ("chapter", "todo", "test", "claim", "verdict", "points", "of", "seconds", "hint", "message")
+HEAD = ("chapter", "todo", "test", "claim", "verdict", "points", "of", "costs")
+HEAD += ("seconds", "hint", "message")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -116,6 +117,7 @@ def _row(chapter: str, test: dict) -> dict[str, str]:
         "verdict": harmless(verdict),
         "points": "" if verdict == NOT_JUDGED else f"{test['score']:g}",
         "of": f"{test['max_score']:g}",
+        "costs": f"{extra.get('costs', 0):g}",
         "seconds": f"{extra.get('seconds', 0):.2f}",
         "hint": harmless(extra.get("hint", "")),
         "message": what_happened(output),

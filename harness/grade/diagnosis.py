@@ -43,6 +43,15 @@ AFTER_A_REPLY = {
     "one-frame-only": {"silence", "closed-early", "reset-early"},
     "table-too-small": {"silence"},
 }
+# The fatal faults that these hints tell of, whatever the claim is about: keys of marker.FATAL.
+FATAL = {
+    **dict.fromkeys(("memory-fault", "data-race", "undefined-behaviour"), "memory"),
+    **dict.fromkeys(("sigpipe", "divided-by-zero", "module-crashed"), "crash"),
+    **dict.fromkeys(("over-limit", "memory-grows"), "growth"),
+    **dict.fromkeys(("memory-leak", "descriptor-leak"), "leak"),
+    "not-ended": "stop",
+}
+OWN_SIGNAL = re.compile("killed by SIG(ABRT|BUS|FPE|ILL|PIPE|SEGV|TRAP)")
 COMPARE_WIDTH = 78  # columns; the report indents it by two
 
 
@@ -62,6 +71,7 @@ class Diagnosis:
     server: str = ""  # its state at the end
     stderr: str = ""  # its last lines
     crashed: str = ""  # where in its source
+    fatal: str = ""  # a key of marker.FATAL, if what happened is such a fault for any claim
     busy: bool = False  # the machine was too busy to judge it
     late: bool = False  # the server may only have been too slow, and no wait may be that long
 
@@ -91,6 +101,7 @@ def diagnose(
     hint, it = _hint(error, stage), Concerned(stage)
     if hint in CUT_SHORT and not refusals:
         hint = _reason_in_log(stage) or hint
+    fatal = FATAL.get(hint, "crash" if _crashed(stage) else "")
     meant = hints if error.means is None else error.means
     hint = _meant(meant.get(hint, stage.means(hint)), hint, stage)
     if hint == "silence" and error.asleep and it.has_not_read():
@@ -111,6 +122,7 @@ def diagnose(
         server=fate + (locked or _doing(error, it)),
         stderr=printed,
         crashed=stage.crashed(),
+        fatal=fatal,
         late=not error.asleep and stage.has_waited_in_vain(),
     )
 
@@ -161,6 +173,11 @@ def _hint(error, stage):
     if "SIGFPE" in fate:
         return "divided-by-zero"
     return "crashed" if fate.startswith("killed") else "ended-early"
+
+
+def _crashed(stage):
+    """Returns true if a mistake of the server has killed it."""
+    return stage.surprised() and bool(OWN_SIGNAL.match(stage.ending()[0]))
 
 
 def _is_of_the_same_frame(error):

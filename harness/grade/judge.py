@@ -13,6 +13,7 @@ from harness.grade.diagnosis import Diagnosis
 from harness.grade.request import RESULTS, Request
 from harness.grade.scoring import Claim, Grade, Outcome
 from harness.grade.terminal import Progress
+from harness.modules import linking
 from harness.server import build
 from harness.server.preload import shim_library
 from harness.submission import chapters, seed, sources
@@ -45,11 +46,13 @@ def grade_target(target: Target, request: Request) -> Grade:
         again=f"make {kind} {target.words}",
         elsewhere=target.words.replace(f"CH={target.chapter.number}", "", 1),
     )
-    grade.outcomes = _outcomes(target, request)
+    grade.outcomes = _outcomes(target, request, grade)
     command = _build(target, grade)
     if command:
         _run(grade, command, target, request, file.with_suffix(".log"))
     grade.seconds = time.monotonic() - start
+    if request.results is None and not request.only:
+        grade.changed = results.since(file, grade)
     results.write(grade, file)
     if request.results is None:
         results.write_in_full(grade, file.with_suffix(".txt"))
@@ -63,13 +66,19 @@ def _seed(target: Target, request: Request) -> int:
     return seed.of_files(target.source) if target.source else seed.by_chance()
 
 
-def _outcomes(target: Target, request: Request) -> list[Outcome]:
+def _outcomes(target: Target, request: Request, grade: Grade) -> list[Outcome]:
     """The claims to be judged, with their points. Raises WrongUsage if there are none."""
     chapter = target.chapter
     there = claims = scoring.holding(scoring.load(request.claims, chapter), chapter)
     if target.command:
         native = valgrind.is_native(target.command[0])
         claims = [claim for claim in claims if not claim.cli and (native or not claim.valgrind)]
+    if target.source:
+        of = {claim.chapter for claim in claims if claim.module}  # no later one can be read here
+        own = {c for c in of if linking.has_modules(c.number, target.source)}
+        foreign = [claim for claim in claims if claim.module and claim.chapter not in own]
+        grade.left_out = len(foreign)
+        claims = [claim for claim in claims if claim not in foreign]
     if request.memcheck:
         claims = [claim for claim in claims if not claim.native]
     if not claims:
@@ -78,6 +87,8 @@ def _outcomes(target: Target, request: Request) -> list[Outcome]:
     selected = scoring.select(claims, request.only) if request.only else claims
     if not selected:
         known = ", ".join(dict.fromkeys(claim.number for claim in claims))
+        if grade.left_out and scoring.select(foreign, request.only):
+            raise WrongUsage(f"T={request.only} is about a module that is not in {target.subject}")
         if scoring.select(there, request.only):
             raise WrongUsage(
                 f"T={request.only}: this is not run of a SERVER= or under valgrind, which distorts "

@@ -11,19 +11,19 @@ import shlex
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 
+from harness.claims.marker import FATAL
 from harness.feedback.hints import HINTS
+from harness.grade import scoring
 from harness.grade.diagnosis import Diagnosis
-from harness.grade.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome, number_text
+from harness.grade.scoring import CAP, FAILED, NOT_JUDGED, PASSED, Grade, Outcome, number_text
 from harness.submission import chapters
 
 SHOWN_IN_FULL = 3  # failures, unless V=1
-SHOWN_INHERITED = 4  # claims of each earlier chapter that did not pass, unless V=1
+SHOWN_GUARDS = 6  # that did not pass, unless V=1
 STDERR_LINES = 8
 WARNING_LINES = 10
 WIDEST = 100  # columns, whatever the terminal has
-UNDEFINED = {"memory-fault", "data-race", "undefined-behaviour"}  # hints
 UNDEFINED_WIDTH = 200  # characters of what a sanitizer says
 LABEL = 11  # columns of "server", "hint", ... within a failure
 
@@ -61,6 +61,8 @@ def _title(grade: Grade) -> list[str]:
     lines = [f"{grade.chapter.slug}   {grade.chapter.title}{kind}"]
     if grade.subject != f"chapters/{grade.chapter.slug}":
         lines.append(f"graded: {grade.subject}")
+    if grade.left_out:
+        lines.append(f"left out: {grade.left_out} claims about modules that are not in it")
     return lines
 
 
@@ -107,11 +109,25 @@ def _different(failed: list[Outcome]) -> list[Outcome]:
 
 
 def own_first(grade: Grade, verdict: str) -> list[Outcome]:
-    """The outcomes with this verdict: first the one that explains the others, then those of the
-    chapter itself, then the inherited ones."""
+    """The outcomes with this verdict: first the fatal fault, then the one that explains the others,
+    then those that earn points, then guards, at last those that wait for a TODO."""
     found = [outcome for outcome in grade.outcomes if outcome.verdict == verdict]
-    own = grade.chapter
-    return sorted(found, key=lambda o: (not o.claim.explains, o.claim.chapter != own))
+    first = fatal(grade)
+    return sorted(
+        found,
+        key=lambda o: (
+            o is not first,
+            not o.claim.explains,
+            o.is_guard and 1 + bool(grade.waits_for(o)),
+        ),
+    )
+
+
+def fatal(grade: Grade) -> Outcome | None:
+    """The claim to be mended before all others: its fatal fault takes points away, or leaves what
+    the server does to chance."""
+    found = grade.fatal
+    return found if found and (grade.capped or found.fatal in scoring.BROKEN) else None
 
 
 def failure(grade: Grade, outcome: Outcome, look: Look = PLAIN) -> list[str]:
@@ -163,8 +179,7 @@ def commands(grade: Grade, test: str, module: bool = False) -> list[tuple[str, s
 
 def _headline(grade: Grade, outcome: Outcome, look: Look) -> list[str]:
     claim = outcome.claim
-    worth = f"{number_text(outcome.worth)} {'point' if outcome.worth == 1 else 'points'}"
-    tail = f"{worth}   ({_place(grade, outcome)})"
+    tail = f"{_costs(grade, outcome)}   ({_place(grade, outcome)})"
     start = f"FAILED  {claim.number}  {claim.text}"
     if claim.explains:
         first = "" if grade.selected else "first of all  "
@@ -174,6 +189,15 @@ def _headline(grade: Grade, outcome: Outcome, look: Look) -> list[str]:
         return [f"{start.replace('FAILED', painted, 1)}   {tail}"]
     rows = textwrap.wrap(start, look.width, subsequent_indent=" " * 15)
     return [rows[0].replace("FAILED", painted, 1), *rows[1:], " " * 15 + tail]
+
+
+def _costs(grade: Grade, outcome: Outcome) -> str:
+    """The points that are missing because of it."""
+    if outcome.is_guard and grade.waits_for(outcome):
+        return f"a guard, costs nothing before TODO {grade.waits_for(outcome)} is done"
+    points = grade.cost_of_a_guard if outcome.is_guard else outcome.worth
+    text = f"{number_text(points)} {'point' if points == 1 else 'points'}"
+    return f"a guard, costs {text}" if outcome.is_guard else text
 
 
 def _place(grade: Grade, outcome: Outcome) -> str:
@@ -212,48 +236,46 @@ def again(grade: Grade, selection: str) -> str:
 
 
 def table(grade: Grade, look: Look = PLAIN) -> list[str]:
-    """One line for each claim; for each earlier chapter one line, and some of its claims that did
+    """One line for each claim that earns points, and one for all guards; below it those that did
     not pass."""
-    rows: list[tuple[str, list[Outcome], str]] = []
-    groups: dict[chapters.Chapter, list[Outcome]] = {}
-    told = [outcome for outcome in grade.outcomes if not outcome.claim.explains]
-    for outcome in told or grade.outcomes:
-        groups.setdefault(outcome.claim.chapter, []).append(outcome)
-    for origin, group in groups.items():
-        if origin != grade.chapter:
-            rows.append((_worst(group), group, _inherited(origin, group)))
-            lost = [outcome for outcome in group if outcome.verdict != PASSED]
-            group = lost if look.verbose else lost[:SHOWN_INHERITED]
-        rows += [(o.verdict, [o], f"{o.claim.number}  {o.claim.text}") for o in group]
+    earning = [outcome for outcome in grade.outcomes if outcome.worth] or grade.outcomes
+    rows = [(o.verdict, _points(o), f"{o.claim.number}  {o.claim.text}") for o in earning]
+    if first := fatal(grade):
+        why = f"{first.claim.number}  {at_most(grade)}"
+        rows.insert(0, (FAILED, "", why))
+    guards = grade.guards
+    if guards and guards != earning:
+        hold = sum(outcome.verdict == PASSED for outcome in guards)
+        costs = f"-{number_text(grade.cost_of_guards)}" if grade.broken else ""
+        failed = grade.broken
+        lost = [o for o in guards if o in failed or o.verdict == NOT_JUDGED]
+        wait = len(guards) - hold - len(lost)
+        waiting = f", {wait} wait for a TODO" if wait else ""
+        rows.append((_worst(lost), costs, f"guards  {hold} of {len(guards)} hold{waiting}"))
+        for o in lost if look.verbose else lost[:SHOWN_GUARDS]:
+            cost = f"-{number_text(grade.cost_of_a_guard)}" if o.verdict == FAILED else ""
+            rows.append((o.verdict, cost, f"{o.claim.number}  {o.claim.text}"))
     return _columns(rows, look)
 
 
 def _worst(group: list[Outcome]) -> str:
     verdicts = {outcome.verdict for outcome in group}
-    return next(v for v in (FAILED, NOT_JUDGED, PASSED) if v in verdicts)
+    return next((v for v in (FAILED, NOT_JUDGED) if v in verdicts), PASSED)
 
 
-def _inherited(origin: chapters.Chapter, group: list[Outcome]) -> str:
-    passed = sum(outcome.verdict == PASSED for outcome in group)
-    all_of = f"{passed}" if passed == len(group) else f"{passed} of {len(group)}"
-    claims = "claim" if all_of == "1" else "claims"
-    return f"inherited from {origin.number}: {all_of} {claims} passed"
-
-
-def _columns(rows: list[tuple[str, list[Outcome], str]], look: Look) -> list[str]:
+def _columns(rows: list[tuple[str, str, str]], look: Look) -> list[str]:
     """Verdict, points, text, in columns as narrow as possible; long texts are cut."""
     words = {verdict: _word(verdict) for verdict, _, _ in rows}
-    points = [_points(group) for _, group, _ in rows]
     word_width = max(map(len, words.values()))
-    points_width = max(map(len, points))
+    points_width = max(len(points) for _, points, _ in rows)
     before = 2 + word_width + 2 + points_width + 2
     lines = []
-    for (verdict, _, text), score in zip(rows, points):
+    for verdict, points, text in rows:
         parts = textwrap.wrap(text, look.width - before, subsequent_indent=" " * 6)
         if len(parts) > 1 and not look.verbose:
             parts = [textwrap.wrap(text, look.width - before - 4)[0] + " ..."]
         word = look.paint(f"{words[verdict]:<{word_width}}", verdict)
-        lines.append(f"  {word}  {score:>{points_width}}  {parts[0]}")
+        lines.append(f"  {word}  {points:>{points_width}}  {parts[0]}")
         lines += _indented(parts[1:], before)
     return lines
 
@@ -262,9 +284,8 @@ def _word(verdict: str) -> str:
     return FAILED.upper() if verdict == FAILED else verdict
 
 
-def _points(group: list[Outcome]) -> str:
-    score = sum((outcome.score for outcome in group), Fraction(0))
-    return f"{number_text(score)}/{number_text(sum(outcome.worth for outcome in group))}"
+def _points(outcome: Outcome) -> str:
+    return f"{number_text(outcome.earned)}/{number_text(outcome.worth)}"
 
 
 def not_judged(grade: Grade, look: Look = PLAIN) -> list[str]:
@@ -279,15 +300,24 @@ def not_judged(grade: Grade, look: Look = PLAIN) -> list[str]:
 
 
 def summary(grade: Grade, look: Look = PLAIN) -> list[str]:
-    """The total, how much of it is inherited, the time, and what to do next."""
+    """The total, what it consists of, the time, and what to do next."""
+    painted = look.paint(_total(grade), grade.verdict)
+    lines = [f"  {painted}   ({grade.seconds:.1f} s)"]
+    if grade.changed:
+        lines.append(f"  since last time: {grade.changed}")
+    return [*lines, *_indented(next_step(grade), 2)]
+
+
+def _total(grade: Grade) -> str:
+    if grade.selected and not grade.out_of:
+        hold = sum(outcome.verdict == PASSED for outcome in grade.guards)
+        return f"{hold} of {len(grade.guards)} guards hold"
     of = f"{number_text(grade.out_of)} points{' selected' if grade.selected else ''}"
     total = f"{number_text(grade.score)} of {of}"
-    painted = look.paint(total, grade.verdict)
-    own = grade.chapter
-    inherited = sum((o.score for o in grade.outcomes if o.claim.chapter != own), Fraction(0))
-    old = f", {number_text(inherited)} of them inherited" if inherited else ""
-    lines = [f"  {painted}{old}   ({grade.seconds:.1f} s)"]
-    return [*lines, *_indented(next_step(grade), 2)]
+    if grade.broken and grade.earned and not grade.selected:
+        total += f": {number_text(grade.earned)} earned"
+        total += f", {number_text(grade.cost_of_guards)} lost by broken guards"
+    return total
 
 
 def next_step(grade: Grade) -> list[str]:
@@ -295,10 +325,9 @@ def next_step(grade: Grade) -> list[str]:
     if not grade.built:
         return [f"next: fix the first error, then {grade.again}"]
     failed = own_first(grade, FAILED)
-    undefined = [o for o in failed if o.diagnosis and o.diagnosis.hint in UNDEFINED]
     left = [f"next: {task(grade, failed[0])}"] if failed else []
-    if undefined:
-        left = _mend_first(grade, undefined[0])
+    if first := fatal(grade):
+        left = _mend_first(grade, first)
     if grade.verdict == NOT_JUDGED:
         left += [
             "some claims were not judged: no points, and no failure",
@@ -322,14 +351,30 @@ def next_step(grade: Grade) -> list[str]:
     ]
 
 
+def next_word(grade: Grade) -> str:
+    """What to do next, for a board: "TODO 2 (conn.c)"; "" if nothing is left, or not judged."""
+    if not grade.built:
+        return "does not compile"
+    if first := fatal(grade):
+        return f"{first.claim.number} first: at most {number_text(CAP)}"
+    failed = own_first(grade, FAILED)
+    return task(grade, failed[0]).split(": ")[0] if failed else ""
+
+
+def at_most(grade: Grade) -> str:
+    """The sentence about its fatal fault; "" if none decides."""
+    found = fatal(grade)
+    return f"at most {number_text(CAP)} while the server {FATAL[found.fatal]}" if found else ""
+
+
 def _mend_first(grade: Grade, outcome: Outcome) -> list[str]:
-    """For a server whose behaviour is undefined: what it does elsewhere is left to chance."""
-    what = textwrap.shorten(outcome.message, UNDEFINED_WIDTH, placeholder=" ...")
-    return [
-        f"mend this first: {what}",
-        "until then the other results can change from run to run",
-        f"next: {again(grade, outcome.claim.name)}",
-    ]
+    """For a server with a fatal fault. If its behaviour is undefined, what it does elsewhere is
+    left to chance."""
+    lines = [at_most(grade)]
+    if outcome.fatal == "memory":
+        what = textwrap.shorten(outcome.message, UNDEFINED_WIDTH, placeholder=" ...")
+        lines += [what, "until that is mended the other results can change from run to run"]
+    return [*lines, f"next: {again(grade, outcome.claim.name)}"]
 
 
 def task(grade: Grade, outcome: Outcome) -> str:
@@ -350,7 +395,7 @@ def _own_todos(grade: Grade) -> list[Outcome]:
     explains others is about no single TODO."""
     failed = [outcome for outcome in grade.outcomes if outcome.verdict == FAILED]
     own = [o for o in failed if o.claim.chapter == grade.chapter and not o.claim.explains]
-    return sorted(own, key=lambda o: o.claim.todo)
+    return sorted(own, key=lambda o: (o.is_guard, o.claim.todo))
 
 
 def log(grade: Grade) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from pathlib import Path, PurePath
@@ -29,13 +29,14 @@ FORMATS = {"output_format": "text", "test_output_format": "text", "test_name_for
 def as_json(grade: Grade) -> dict:
     """The object of build/results/NN.json.
 
-    The score of a grade that was restricted to some tests (T=) is out of less than 100. A test
+    The score is less than the sum of the tests if guards are broken, or with a fatal fault. That
+    of a grade that was restricted to some tests (T=) is out of less than 100. A test
     that was not judged has no status, since the format knows only "passed" and "failed".
     """
     worths = _hundredths([outcome.worth for outcome in grade.outcomes])
     tests = [_test(grade, *pair) for pair in zip(grade.outcomes, worths)]
     return {
-        "score": _number(sum(w for o, w in zip(grade.outcomes, worths) if o.verdict == PASSED)),
+        "score": _number(int(100 * grade.score)),
         "output": _output(grade),
         **FORMATS,
         "execution_time": round(grade.seconds, 1),
@@ -45,7 +46,10 @@ def as_json(grade: Grade) -> dict:
             "verdict": grade.verdict,
             "not_judged": len(grade.unjudged),
             "chapter": grade.chapter.slug,
+            "subject": grade.subject,
             "seed": grade.seed,
+            "cap": report.at_most(grade),
+            "next": report.next_word(grade),
         },
         "tests": tests or _no_tests(grade),
     }
@@ -63,6 +67,33 @@ def last_score(chapter: Chapter, source: Path) -> float | None:
         return found["score"] if found["extra_data"]["seed"] == seed.of_files(source) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def since(path: Path, grade: Grade) -> str:
+    """What has changed since the grade in the file: "+12.5, 03.2 passes now". "" if nothing has, or
+    that was a grade of something else."""
+    try:
+        old = json.loads(path.read_text())
+        points = grade.score - Fraction(old["score"]).limit_denominator(100)
+        if old["extra_data"]["subject"] != grade.subject or not grade.outcomes:
+            return ""
+        tests = [(test["number"], test["extra_data"]["verdict"]) for test in old["tests"]]
+        before = _todos_passed(tests)
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    now = _todos_passed((o.claim.number, o.verdict) for o in grade.outcomes)
+    said = [f"{number} passes now" for number in sorted(now - before)]
+    said += [f"{number} no longer passes" for number in sorted(before - now)]
+    tenths = round(10 * points)
+    return ", ".join([f"{tenths / 10:+g}", *said]) if tenths or said else ""
+
+
+def _todos_passed(verdicts: Iterable[tuple[str, str]]) -> set[str]:
+    """The TODOs of which every claim has passed."""
+    found: dict[str, set[str]] = {}
+    for number, verdict in verdicts:
+        found.setdefault(number, set()).add(verdict)
+    return {number for number, said in found.items() if said == {PASSED}}
 
 
 def write_in_full(grade: Grade, path: Path) -> None:
@@ -93,8 +124,12 @@ def _test(grade: Grade, outcome: Outcome, worth: int) -> dict:
             "crashed": outcome.diagnosis.crashed if outcome.diagnosis else "",
             "seconds": outcome.seconds,
             "verdict": outcome.verdict,
+            "fatal": outcome.fatal,
         },
     }
+    if outcome.is_guard:
+        broken = outcome.verdict == FAILED and not grade.waits_for(outcome)
+        test["extra_data"]["costs"] = _number(int(100 * grade.cost_of_a_guard)) if broken else 0
     if outcome.verdict == NOT_JUDGED:
         del test["status"]
     return test
@@ -130,6 +165,8 @@ def _output(grade: Grade) -> str:
         f"{grade.chapter.slug}: {report.number_text(grade.score)} of "
         f"{report.number_text(grade.out_of)} points"
     ]
+    if report.at_most(grade):
+        parts.append(report.at_most(grade))
     if grade.warnings:
         parts.append(f"The compiler warns:\n{grade.warnings.rstrip()}")
     if grade.problem:

@@ -10,20 +10,26 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from harness.claims.marker import Mark
+from harness.claims.marker import FATAL, Mark
 from harness.grade.diagnosis import Diagnosis
 from harness.submission.chapters import CHAPTERS, ROOT, Chapter, find
+from harness.submission.todos import needs as todos_needed
+from harness.submission.todos import worths as worths_of_todos
 
 CLAIMS = ROOT / "harness"
 ROOMS = ("claims", "modules")  # directories in it that have claims
 PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
 BYTES = "bytes-not-frames"  # the key of a hint, see believe()
+BASIC = Fraction(1, 2)  # of a TODO's points, for its basic claim
+OF_A_GUARD, OF_GUARDS = Fraction(3), Fraction(30)  # points that a broken one costs, and all of them
+CAP = Fraction(60)  # points, for a server with a fatal fault
+BROKEN = ("memory", "crash")  # faults that are shown first, whatever the points
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim(Mark):
-    """One graded test: what it says of itself, and where it stands. `points` are an exact number,
-    and a claim about a module needs the lab's command line."""
+    """One graded test: what it says of itself, and where it stands. A claim about a module needs
+    the lab's command line."""
 
     chapter: Chapter
     name: str
@@ -41,19 +47,14 @@ class Claim(Mark):
         return find(self.chapters.rpartition("-")[2]) if self.chapters else CHAPTERS[-1]
 
     @property
-    def explains(self) -> bool:
-        """Whether the claim gives no points, and only says once why others fail. It runs first, and
-        is reported first."""
-        return not self.points
-
-    @property
     def todo(self) -> int:
         return int(self.number.split(".")[1])
 
 
 @dataclass
 class Outcome:
-    """The result of one claim. `diagnosis`: why it has not passed; None before it was run."""
+    """The result of one claim. `worth`: the points that it earns; 0 of a guard. `diagnosis`: why it
+    has not passed; None before it was run."""
 
     claim: Claim
     worth: Fraction
@@ -70,8 +71,19 @@ class Outcome:
         self.verdict, self.diagnosis = FAILED, Diagnosis(True, message, hint)
 
     @property
-    def score(self) -> Fraction:
+    def earned(self) -> Fraction:
         return self.worth if self.verdict == PASSED else Fraction(0)
+
+    @property
+    def is_guard(self) -> bool:
+        return not self.worth and not self.claim.explains
+
+    @property
+    def fatal(self) -> str:
+        """The fatal fault that it shows, a key of FATAL; "" if it shows none."""
+        if self.verdict != FAILED:
+            return ""
+        return (self.diagnosis and self.diagnosis.fatal) or self.claim.fatal
 
 
 @dataclass
@@ -97,16 +109,78 @@ class Grade:
     elsewhere: str = ""  # those of them that say where it is: " DIR=..."
     log: Path | None = None
     in_full: str = ""  # the file that has every failure in full
+    left_out: int = 0  # claims about modules that this server has not
+    changed: str = ""  # what has changed since the last grade
 
     @property
     def score(self) -> Fraction:
-        return sum((outcome.score for outcome in self.outcomes), Fraction(0))
+        """The points: those that are earned, less what broken guards cost, and at most CAP with a
+        fatal fault. A part of the claims (T=) has the earned ones only."""
+        if self.selected:
+            return self.earned
+        return min(self.before_the_cap, CAP) if self.fatal else self.before_the_cap
+
+    @property
+    def earned(self) -> Fraction:
+        return sum((outcome.earned for outcome in self.outcomes), Fraction(0))
+
+    @property
+    def before_the_cap(self) -> Fraction:
+        return max(self.earned - self.cost_of_guards, Fraction(0))
 
     @property
     def out_of(self) -> Fraction:
         if not self.outcomes:
             return Fraction(100)
         return sum((outcome.worth for outcome in self.outcomes), Fraction(0))
+
+    @property
+    def guards(self) -> list[Outcome]:
+        """The claims that earn nothing, and cost something when they break."""
+        return [outcome for outcome in self.outcomes if outcome.is_guard]
+
+    @property
+    def broken(self) -> list[Outcome]:
+        """The guards that cost something."""
+        return [o for o in self.guards if o.verdict == FAILED and not self.waits_for(o)]
+
+    def waits_for(self, outcome: Outcome) -> int:
+        """The number of the TODO that has to be done before this can pass, 0 if none has."""
+        worth = worths_of_todos(self.chapter)
+        if outcome.is_guard:
+            needed = todos_needed(self.chapter).get(outcome.claim.name, 0)
+            undone = (todo for todo in range(needed, 0, -1) if self._is_undone(todo))
+            return next(undone, 0)
+        later = (todo for todo in worth if todo >= outcome.claim.todo)
+        return outcome.claim.todo if all(map(self._is_undone, later)) else 0
+
+    def _is_undone(self, todo: int) -> bool:
+        """Returns true if the basic claim of the TODO fails."""
+        basic = worths_of_todos(self.chapter)[todo].basic
+        return any(o.claim.name == basic and o.verdict == FAILED for o in self.outcomes)
+
+    @property
+    def cost_of_a_guard(self) -> Fraction:
+        """Points that each broken guard costs."""
+        return min(OF_A_GUARD, OF_GUARDS / max(len(self.broken), 1))
+
+    @property
+    def cost_of_guards(self) -> Fraction:
+        return len(self.broken) * self.cost_of_a_guard
+
+    @property
+    def fatal(self) -> Outcome | None:
+        """The claim that shows a fatal fault best. What waits for a TODO shows none, unless that
+        leaves to chance what the server does."""
+        found = [one for one in self.outcomes if one.fatal]
+        found = [one for one in found if one.fatal == "memory" or not self.waits_for(one)]
+        order = {kind: place for place, kind in enumerate(BROKEN)}
+        return min(found, key=lambda one: order.get(one.fatal, len(order)), default=None)
+
+    @property
+    def capped(self) -> Outcome | None:
+        """The claim with a fatal fault that takes points away."""
+        return self.fatal if not self.selected and self.before_the_cap > CAP else None
 
     @property
     def unjudged(self) -> list[Outcome]:
@@ -168,12 +242,12 @@ def _claim(function, file: Path, chapter: Chapter) -> Claim:
     mark = getattr(function, "claim", None)
     text = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
     where, own = f"{file.name}: {function.__name__}", chapter.number
-    assert mark, f'{where}: put @claim("{own}.1", points=...) above it'
+    assert mark, f'{where}: put @claim("{own}.1") above it'
     assert re.fullmatch(own + r"\.\d+", mark.number), f"{where}: its TODO is not of this chapter"
     assert text, f"{where}: give it a docstring, whose first paragraph a grade shows"
-    exact = {"points": Fraction(mark.points), "cli": mark.cli or mark.module}
+    assert mark.fatal in ("", *FATAL), f"{where}: fatal={mark.fatal!r} is none of FATAL"
     told = {"chapter": chapter, "name": function.__name__, "text": text, "file": file}
-    return Claim(**{**vars(mark), **exact, **told})
+    return Claim(**{**vars(mark), "cli": mark.cli or mark.module, **told})
 
 
 def holding(claims: list[Claim], chapter: Chapter) -> list[Claim]:
@@ -183,22 +257,33 @@ def holding(claims: list[Claim], chapter: Chapter) -> list[Claim]:
 
 
 def worths(claims: list[Claim], chapter: Chapter) -> dict[str, Fraction]:
-    """The points of each claim, by name, in a grade of `chapter` that runs these claims.
+    """The points that each claim earns, by name, in a grade of `chapter` that runs these claims.
 
-    Together 100. The inherited claims share the chapter's inherited points, each earlier chapter
-    the same; claims that are left out leave their points to the others.
+    Together 100. A TODO has the points of todos.json. Its basic claim has half of them, and its
+    other claims share the rest. Claims that are left out leave their points to the others. If no
+    claim of the chapter itself is run, all others earn the same.
     """
-    groups: dict[Chapter, list[Claim]] = {}
-    for claim in claims:
-        groups.setdefault(claim.chapter, []).append(claim)
-    earlier = [one for one in groups if one != chapter]
-    shares = {one: Fraction(chapter.inherited, len(earlier)) for one in earlier}
-    if chapter in groups:
-        shares[chapter] = Fraction(100 - chapter.inherited)
-    total = sum(shares.values())
-    points = {one: sum(claim.points for claim in group) for one, group in groups.items()}
-    a_point = {one: 100 * shares[one] / total / points[one] for one in groups}
-    return {claim.name: a_point[claim.chapter] * claim.points for claim in claims}
+    own = [c for c in claims if c.chapter == chapter and not c.guard and not c.explains]
+    if not own:
+        alike = [claim.name for claim in claims if not claim.explains]
+        return {c.name: Fraction(100 * (c.name in alike), len(alike)) for c in claims}
+    todos: dict[int, list[Claim]] = {}
+    for claim in own:
+        todos.setdefault(claim.todo, []).append(claim)
+    of = worths_of_todos(chapter)
+    a_point = Fraction(100, sum(of[todo].points for todo in todos))
+    found = {claim.name: Fraction(0) for claim in claims}
+    for todo, group in todos.items():
+        found |= _shared(of[todo].points * a_point, [claim.name for claim in group], of[todo].basic)
+    return found
+
+
+def _shared(points: Fraction, names: list[str], basic: str) -> dict[str, Fraction]:
+    """The points of a TODO, by the names of its claims."""
+    if basic not in names or len(names) == 1:
+        return {name: points / len(names) for name in names}
+    rest = points * (1 - BASIC) / (len(names) - 1)
+    return {name: points * BASIC if name == basic else rest for name in names}
 
 
 def believe(outcomes: list[Outcome]) -> None:

@@ -37,6 +37,15 @@ def links(name: str, directory: Path | None = None) -> list[str]:
     return [there.get(file, file) for file in wanted]
 
 
+def has_modules(number: str, directory: Path) -> bool:
+    """Returns true if the submission has most of the files that the programs of chapter NUMBER are
+    about, which these name first. A server of another design has not."""
+    programs = [links(program.stem) for program in PROGRAMS.glob(f"{number}_*.c")]
+    about = {files[0] for files in programs if files}
+    there = {path.name for path in sources.c_files(directory)}
+    return 2 * len(about & there) > len(about)
+
+
 def own_files(name: str) -> list[str]:
     """The grader's files that the program NAME is made of: for each X.h of modules that it
     or one of these files includes, X.c is one of them."""

@@ -2,7 +2,7 @@
 
 A claim about something that TCP cannot show is
 
-    @claim("05.5", points=3, module=True)
+    @claim("05.5", module=True)
     def test_05_integers_of_all_widths(program):
         '''Integers of 16, 32 and 64 bits are read.'''
         program("05_reader", "integers")

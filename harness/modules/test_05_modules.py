@@ -20,7 +20,7 @@ SANITIZERS = "address,undefined"
 # 05.1 lines
 
 
-@claim("05.1", points=1, module=True, hints=AGAIN)
+@claim("05.1", module=True, hints=AGAIN)
 def test_05_line_is_searched_once(program):
     """No byte of a line that arrives in pieces is searched for the LF twice."""
     program("05_line", "searched_once")
@@ -29,13 +29,13 @@ def test_05_line_is_searched_once(program):
 # 05.2 the writer
 
 
-@claim("05.2", points=2, module=True)
+@claim("05.2", module=True)
 def test_05_writer_puts_every_byte(program):
     """Integers and strings of all sizes become the right bytes, after the right length."""
     program("05_fields", "fields")
 
 
-@claim("05.2", points=2, module=True)
+@claim("05.2", module=True)
 def test_05_writer_in_a_buffer_that_moves(program):
     """Frames are written correctly after others, in a buffer that moves or cannot grow."""
     program("05_fields", "frames", "no_room")
@@ -44,7 +44,7 @@ def test_05_writer_in_a_buffer_that_moves(program):
 # 05.3 bytes
 
 
-@claim("05.3", points=3, module=True, hints=BEYOND)
+@claim("05.3", module=True, hints=BEYOND)
 def test_05_reader_stays_within_the_message(program):
     """The reader returns what is in the message and touches no byte after it."""
     program("05_fields", "within", sanitize=SANITIZERS)
@@ -53,7 +53,7 @@ def test_05_reader_stays_within_the_message(program):
 # 05.3 numbers
 
 
-@claim("05.3", points=3, module=True)
+@claim("05.3", module=True)
 def test_05_integers_of_all_widths(program):
     """Integers of 16, 32 and 64 bits are read, at any address, negative ones too."""
     program("05_fields", "integers")
@@ -62,13 +62,13 @@ def test_05_integers_of_all_widths(program):
 # 05.4 strings
 
 
-@claim("05.4", points=4, module=True)
+@claim("05.4", module=True)
 def test_05_lengths_in_leb128(program):
     """Lengths of one to five bytes are read; longer, larger and unfinished ones are refused."""
     program("05_fields", "lengths")
 
 
-@claim("05.4", points=3, module=True, native=True, hints=BEYOND)
+@claim("05.4", module=True, native=True, hints=BEYOND)
 def test_05_fuzzed_messages(program, inherited):
     """Random messages by the thousand: right answers, no byte read too far, nothing undefined."""
     inputs = FEWER_INPUTS if inherited else INPUTS

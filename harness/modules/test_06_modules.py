@@ -32,7 +32,7 @@ def check(program, hint, *cases, backend=BACKENDS, **options):
 # 06.1 watch
 
 
-@claim("06.1", points=4, module=True, hints=MOVED)
+@claim("06.1", module=True, hints=MOVED)
 def test_06_watches(program):
     """A descriptor is watched for what was requested last."""
     changes = """watch a r, turn, got a -, watch a w, input a, turn, only a w, watch a rw, turn,
@@ -41,7 +41,7 @@ def test_06_watches(program):
     check(program, "told-the-same", "watch a r, watch a w, same a w, turn, got a w")
 
 
-@claim("06.1", points=1, module=True)
+@claim("06.1", module=True)
 def test_06_refused_by_the_backend(program):
     """When the backend refuses, events_add() and events_set() fail with its errno, and nothing has
     changed."""
@@ -50,14 +50,14 @@ def test_06_refused_by_the_backend(program):
     check(program, "watch-refused", adds, sets)
 
 
-@claim("06.1", points=3, module=True)
+@claim("06.1", module=True)
 def test_06_watched_for_nothing(program):
     """A watch with interest 0 is called with EVENT_ERROR when nobody can read its pipe any more."""
     nothing = "pipe a, watch a w, turn, got a w, watch a, turn, got a -, end a, turn, got a e"
     check(program, "deaf-to-errors", nothing, backend=("poll", "epoll"))
 
 
-@claim("06.1", points=2, module=True, hints=DELETED)
+@claim("06.1", module=True, hints=DELETED)
 def test_06_deleted_watches_are_not_called(program):
     """A deleted watch is not called, even if it is ready in the same iteration; if it is added
     again, nothing is left of what was reported before."""
@@ -72,13 +72,13 @@ def test_06_deleted_watches_are_not_called(program):
 # 06.3 wake
 
 
-@claim("06.3", points=4, module=True, hints=WOKEN)
+@claim("06.3", module=True, hints=WOKEN)
 def test_06_wake_from_another_thread(program):
     """A wake-up by another thread ends events_turn() each time, and ends one iteration only."""
     check(program, "wake-up", "woken 1, settle, asleep, woken 1, settle, asleep")
 
 
-@claim("06.3", points=1, module=True, hints=WOKEN)
+@claim("06.3", module=True, hints=WOKEN)
 def test_06_wake_before_the_sleep(program):
     """A wake-up before the sleep is not lost, and keeps errno; 70,000 count as one."""
     check(program, "wake-up", "wake 1, woken, asleep, wake 100, woken, asleep")
@@ -88,7 +88,7 @@ def test_06_wake_before_the_sleep(program):
 # 06.4 dispatch
 
 
-@claim("06.4", points=5, module=True)
+@claim("06.4", module=True)
 def test_06_one_call_an_iteration(program):
     """In an iteration each watch that is ready is called once, with all that was reported."""
     both = "input a, watch a rw, turn, only a rw, fill a, settle, input a, turn, only a r"
@@ -96,7 +96,7 @@ def test_06_one_call_an_iteration(program):
     check(program, "one-call-an-iteration", both, several)
 
 
-@claim("06.4", points=2, module=True, hints=FREED)
+@claim("06.4", module=True, hints=FREED)
 def test_06_callbacks_take_watches_away(program):
     """A callback may take away and free any watch that is due, its own too: nothing of it is used
     any more."""
@@ -109,7 +109,7 @@ def test_06_callbacks_take_watches_away(program):
 # 06.5 again
 
 
-@claim("06.5", points=6, chapters="06-09", module=True, hints=AGAIN)
+@claim("06.5", chapters="06-09", module=True, hints=AGAIN)
 def test_06_again_in_the_next_iteration(program):
     """A watch that requests another call gets one in the next iteration, which does not sleep."""
     once = "watch a r, settle, again a, again a, calls 0, soon, only a, turn, got a -"
@@ -124,21 +124,21 @@ def test_06_again_in_the_next_iteration(program):
 # 06.6 epoll
 
 
-@claim("06.6", points=1, module=True)
+@claim("06.6", module=True)
 def test_06_errors_wake_both_directions(program):
     """With epoll, a pipe that nobody can read any more is writable."""
     ended = "pipe ab, fill ab, watch ab w, settle, end ab, turn, got ab w"
     check(program, "errors-wake-both", ended, backend="epoll")
 
 
-@claim("06.6", points=1, module=True)
+@claim("06.6", module=True)
 def test_06_hangup_is_told(program):
     """When the peer half-closes, epoll reports EVENT_HANGUP, with the last bytes or without."""
     half_closed = "watch ab r, input b, end ab, turn, got ab rh"
     check(program, "hangup-untold", half_closed, backend="epoll")
 
 
-@claim("06.6", points=2, module=True, hints=EDGE)
+@claim("06.6", module=True, hints=EDGE)
 def test_06_ready_before_the_watch(program):
     """Input that came before the watch is reported; events do not mix: neither those of 300
     descriptors nor the two directions of one."""
@@ -152,7 +152,7 @@ def test_06_ready_before_the_watch(program):
     program("06_events", "crowd", hint="told-once", backend="epoll", sanitize=SANITIZERS)
 
 
-@claim("06.6", points=1, module=True)
+@claim("06.6", module=True)
 def test_06_epoll_refuses_files(program):
     """A descriptor that epoll cannot watch is refused, with its errno."""
     check(program, "refusal-untold", "file a, refused a r", backend="epoll")

@@ -12,7 +12,7 @@ WATER = {"in-the-module": "water-marks"}
 # 08.1 budget
 
 
-@claim("08.1", points=2, chapters="08", module=True, hints=BUDGET)
+@claim("08.1", chapters="08", module=True, hints=BUDGET)
 def test_08_budget_is_spent(program):
     """A turn may do what is left of its budget; then, or with input left, there is another turn."""
     program("08_flow", "budget")
@@ -21,7 +21,7 @@ def test_08_budget_is_spent(program):
 # 08.2 water
 
 
-@claim("08.2", points=2, chapters="08", module=True, hints=WATER)
+@claim("08.2", chapters="08", module=True, hints=WATER)
 def test_08_marks_are_exact(program):
     """Output at high-water suspends, at low-water it resumes, and between them nothing changes."""
     program("08_flow", "marks", "wanted")

@@ -20,26 +20,26 @@ ORDER = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "stop
 # 09.1 queue
 
 
-@claim("09.1", points=2, module=True, hints=ASLEEP)
+@claim("09.1", module=True, hints=ASLEEP)
 def test_09_queued_task_wakes_the_loop(program):
     """A task that another thread queues ends the sleep of the loop, which then runs it."""
     program("09_orders", "one_task")
 
 
-@claim("09.1", points=2, module=True)
+@claim("09.1", module=True)
 def test_09_no_order_loses_a_wake_up(program):
     """Two threads queue tasks; in each order of their calls and the loop's, every task is run."""
     program("09_orders", "many_tasks")
 
 
-@claim("09.1", points=2, module=True)
+@claim("09.1", module=True)
 def test_09_one_wake_for_many(program):
     """A thousand tasks queued before the loop's next iteration cost a few wake-ups at most."""
     program("09_orders", "one_task")  # one that is never woken costs none
     program("09_loop", "one_wake_for_many")
 
 
-@claim("09.1", points=1, module=True)
+@claim("09.1", guard=True, module=True)
 def test_09_tasks_wait_in_line(program):
     """Tasks wait in the order in which a thread queues them, also if four queue at the same
     time."""
@@ -47,7 +47,7 @@ def test_09_tasks_wait_in_line(program):
     program("09_loop", "queued_by_many", sanitize=THREADS)
 
 
-@claim("09.1", points=4, module=True, hints=OWN)
+@claim("09.1", module=True, hints=OWN)
 def test_09_own_thread_runs_at_once(program):
     """run_in_loop() runs a task at once in the loop's own thread; other threads queue it."""
     program("09_loop", "own_thread")
@@ -56,25 +56,25 @@ def test_09_own_thread_runs_at_once(program):
 # 09.2 run_tasks
 
 
-@claim("09.2", points=4, module=True, hints=RUN)
+@claim("09.2", module=True, hints=RUN)
 def test_09_all_tasks_are_run(program):
     """A thousand tasks run in one iteration, each once."""
     program("09_loop", "all_are_run")
 
 
-@claim("09.2", points=4, module=True, hints=LOCK)
+@claim("09.2", module=True, hints=LOCK)
 def test_09_tasks_are_run_without_the_lock(program):
     """While a task runs, it may queue another; a task may also free itself."""
     program("09_loop", "outside_the_lock", sanitize=ADDRESSES)
 
 
-@claim("09.2", points=3, module=True, hints=RUN)
+@claim("09.2", module=True, hints=RUN)
 def test_09_tasks_of_many_threads(program):
     """Four threads queue while the loop runs tasks: each task runs once, without a data race."""
     program("09_loop", "run_meanwhile", sanitize=THREADS)
 
 
-@claim("09.2", points=3, module=True, hints=BUDGET)
+@claim("09.2", module=True, hints=BUDGET)
 def test_09_tasks_within_the_budget(program):
     """Tasks run until the budget is used up; the others are the first of the next iteration."""
     program("09_loop", "within_the_budget")
@@ -83,7 +83,7 @@ def test_09_tasks_within_the_budget(program):
 # 09.3 hand_over
 
 
-@claim("09.3", points=1, chapters="09", module=True)
+@claim("09.3", guard=True, chapters="09", module=True)
 def test_09_arrivals_that_fail(program):
     """A connection counts once it is accepted. If it cannot be opened in its loop, or there is no
     memory for it, it is closed and no longer counted."""
@@ -93,7 +93,7 @@ def test_09_arrivals_that_fail(program):
 # 09.4 count
 
 
-@claim("09.4", points=2, module=True)
+@claim("09.4", module=True)
 def test_09_counts_of_many_threads(program):
     """Four threads count at the same time and a fifth sums up: nothing is lost, without a data
     race."""
@@ -103,13 +103,13 @@ def test_09_counts_of_many_threads(program):
 # 09.5 broadcast
 
 
-@claim("09.5", points=1, chapters="09", module=True, hints=PUSHES)
+@claim("09.5", chapters="09", module=True, hints=PUSHES)
 def test_09_pushes_within_the_budget(program):
     """The pushes of one iteration have a budget, whichever broadcasts they belong to."""
     program("09_server", "pushes_within_the_budget")
 
 
-@claim("09.5", points=1, chapters="09", module=True)
+@claim("09.5", chapters="09", module=True)
 def test_09_broadcasts_are_queued(program):
     """broadcast_start() queues the broadcast, also in the sender's own loop: nothing is pushed
     before it returns. Without memory it returns false."""
@@ -119,7 +119,7 @@ def test_09_broadcasts_are_queued(program):
 # 09.6 push
 
 
-@claim("09.6", points=1, chapters="09", module=True)
+@claim("09.6", chapters="09", module=True)
 def test_09_push_frees_nothing(program):
     """A push that would hold too much, or has no memory, appends nothing and closes the connection;
     the next turn of the connection frees it."""
@@ -130,13 +130,13 @@ def test_09_push_frees_nothing(program):
 # 09.7 stop
 
 
-@claim("09.7", points=1, chapters="09", module=True)
+@claim("09.7", chapters="09", module=True)
 def test_09_threads_end_together(program):
     """All threads are told to stop before one of them is waited for, and no other is."""
     program("09_server", "stops_together")
 
 
-@claim("09.7", points=1, chapters="09", module=True, hints=ORDER)
+@claim("09.7", chapters="09", module=True, hints=ORDER)
 def test_09_clients_on_their_way_are_closed(program):
     """A server that stops also closes the clients that it has accepted, and whose loop has not got
     them yet. It runs tasks until none is left."""

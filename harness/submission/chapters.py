@@ -19,7 +19,6 @@ ROOT = Path(__file__).resolve().parents[2]
 class Chapter:
     """One chapter; an earlier one is less than a later one. `title` is its idea in a few words.
 
-    `inherited`: of its 100 points, how many the claims of all earlier chapters are worth together.
     `changes` and `adds`: its own C files, with blanks between them; "conn.[ch]" is conn.c and
     conn.h. All others are links to earlier chapters, and a test says so: any other difference is
     noise in the lesson.
@@ -32,7 +31,6 @@ class Chapter:
 
     name: str
     title: str
-    inherited: int = 30
     by_calls: str = ""
     moves: str = ""
     drops: str = ""
@@ -93,18 +91,16 @@ def named(listed: str) -> set[str]:
 
 
 CHAPTERS = (
-    Chapter("blocking", "one read is not one message", inherited=0),
+    Chapter("blocking", "one read is not one message"),
     Chapter(
         "nonblocking",
         "one slow client must not stop everyone",
-        inherited=20,
         changes="conn.[ch] io.[ch] net.[ch] server.[ch] stop.[ch]",
         adds="buffer.[ch]",
     ),
     Chapter(
         "poll-loop",
         "wait for readiness, do not ask for it",
-        inherited=25,
         changes="conn.[ch] main.c server.[ch] stop.[ch]",
     ),
     Chapter(

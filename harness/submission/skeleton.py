@@ -16,12 +16,17 @@ of a chapter says which of them are TODOs there, in what order, and with what te
     ```c
     return IO_ERROR;
     ```
+
+A table at its top has the points of each TODO. They follow the hours: a TODO of so many lines and
+of this difficulty (1 to 3) takes (lines + 10) x difficulty of the hours that the handout names,
+since to understand what is asked takes as long as ten lines.
 """
 
 from __future__ import annotations
 
 import contextlib
 import difflib
+import json
 import os
 import re
 import sys
@@ -30,7 +35,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from harness.submission import command_line, links, sources
+from harness.submission import command_line, files, links, sources
+from harness.submission import todos as worths
 from harness.submission.chapters import CHAPTERS, Chapter, find
 from harness.submission.target import WrongUsage, chapter_of
 
@@ -39,6 +45,7 @@ MARK = re.compile(r"^( *)// (BEGIN|END) (\w+)\n", re.M)
 REGION = re.compile(
     r"^(?P<indent> *)// BEGIN (?P<name>\w+)\n(?P<code>.*?)^ *// END (?P=name)\n", re.M | re.S
 )
+POINTS = re.compile(r"^\| \d+ \|.*\| (\d+) \|$", re.M)  # a row of the table
 TODO = re.compile(r"^## (\d+) (\w+)\n\n(.*?)\n```c\n(.*?)```\n", re.M | re.S)
 
 
@@ -48,12 +55,14 @@ class NoSolutions(Exception):
 
 @dataclass(frozen=True)
 class Todo:
-    """A piece of a chapter that the student writes. `text` and `stub` are as in todos.md."""
+    """A piece of a chapter that the student writes. `text`, `stub` and `points` are as in
+    todos.md."""
 
     number: int
     region: str
     text: str
     stub: str
+    points: int
 
     @property
     def test(self) -> str:
@@ -65,13 +74,29 @@ class Todo:
 def todos(chapter: Chapter) -> list[Todo]:
     """The TODOs of a chapter in their order. Raises NoSolutions."""
     path = _solution(chapter) / "todos.md"
-    found = [
-        Todo(int(number), region, text.strip(), stub)
-        for number, region, text, stub in TODO.findall(path.read_text())
-    ]
-    if [todo.number for todo in found] != list(range(1, len(found) + 1)):
+    text = path.read_text()
+    parts, points = TODO.findall(text), [int(found) for found in POINTS.findall(text)]
+    if [int(part[0]) for part in parts] != list(range(1, len(parts) + 1)):
         raise ValueError(f"{path}: the TODOs are not numbered 1, 2, 3 ...")
-    return found
+    if len(points) != len(parts) or sum(points) != 100:
+        raise ValueError(f"{path}: the table of points needs a row for each TODO, and 100 in all")
+    return [
+        Todo(int(number), region, text.strip(), stub, worth)
+        for (number, region, text, stub), worth in zip(parts, points)
+    ]
+
+
+def worths_as_json() -> bytes:
+    """The contents of submission/todos.json."""
+    found = {
+        chapter.number: {
+            "untouched": worths.digest(chapter.chapter_dir),
+            "todos": {todo.test: todo.points for todo in todos(chapter)},
+            "needs": worths.needs(chapter),
+        }
+        for chapter in CHAPTERS
+    }
+    return f"{json.dumps(found, indent=1)}\n".encode()
 
 
 def _solution(chapter: Chapter) -> Path:
@@ -198,13 +223,14 @@ def show_lesson(words: list[str]) -> int:
 
 
 def write_skeletons(words: list[str]) -> int:
-    """`make skeletons`: restores the links of the solutions, and writes the chapters named, or all.
-    Returns the exit status."""
+    """`make skeletons`: restores the links of the solutions, writes the chapters named, or all, and
+    the points of all TODOs. Returns the exit status."""
 
     def write_them() -> None:
         links.restore()
         for chapter in map(find, words or [c.number for c in CHAPTERS]):
             write(chapter, chapter.chapter_dir)
+        files.write(worths.FILE, worths_as_json())
 
     return _run("skeletons", write_them)
 

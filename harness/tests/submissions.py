@@ -92,19 +92,19 @@ import time
 
 from harness.claims.marker import claim
 
-@claim("01.1", points=40)
+@claim("01.1")
 def test_01_connects(server):
     """A client can connect."""
     server.connect()
 
-@claim("01.2", points=40)
+@claim("01.2")
 def test_01_echoes(server):
     """A frame comes back as it was sent."""
     client = server.connect()
     client.send_frame(b"hello")
     client.expect_frame(b"hello")
 
-@claim("01.2", points=20, cli=True, native=True)
+@claim("01.2", cli=True, native=True)
 def test_01_ends(server):
     """SIGTERM ends the server."""
     server.process.stop_gently(5)
@@ -114,7 +114,7 @@ CLAIMS_02 = '''
 from harness.claims.marker import claim
 from harness.feedback.failure import NotJudged
 
-@claim("02.1", points=60)
+@claim("02.1")
 def test_02_random_bytes(server, rng):
     """A frame of random bytes comes back."""
     body = rng.randbytes(1000)
@@ -122,7 +122,7 @@ def test_02_random_bytes(server, rng):
     client.send_frame(body)
     client.expect_frame(body)
 
-@claim("02.2", points=40, chapters="02")
+@claim("02.2", chapters="02")
 def test_02_only_here(server):
     """What only chapter 02 claims."""
     server.connect()
@@ -136,22 +136,22 @@ import time
 from harness.claims.marker import claim
 from harness.feedback.failure import NotJudged
 
-@claim("01.1", points=10)
+@claim("01.1")
 def test_01_bug_of_the_test(server):
     """The test has a bug."""
     raise KeyError("oops")
 
-@claim("01.1", points=20)
+@claim("01.1")
 def test_01_kills_its_worker(server):
     """The worker process dies."""
     os.kill(os.getpid(), signal.SIGKILL)
 
-@claim("01.2", points=30)
+@claim("01.2")
 def test_01_no_instrument(server):
     """The instrument is missing."""
     raise NotJudged("no instrument here")
 
-@claim("01.3", points=40)
+@claim("01.3")
 def test_01_connects(server):
     """A client can connect."""
     server.connect()
@@ -163,7 +163,7 @@ from pathlib import Path
 from harness.claims.marker import claim
 from harness.feedback.failure import TooBusy
 
-@claim("01.1", points=60)
+@claim("01.1")
 def test_01_quiet_the_second_time(server):
     """The machine is too busy for it, and then it is not."""
     tried = Path(__file__).with_suffix(".tried")
@@ -171,7 +171,7 @@ def test_01_quiet_the_second_time(server):
         tried.touch()
         raise TooBusy("a first time")
 
-@claim("01.2", points=40)
+@claim("01.2")
 def test_01_never_quiet(server):
     """The machine is always too busy for it."""
     with Path(__file__).with_suffix(".never").open("a") as file:
@@ -184,13 +184,13 @@ import time
 
 from harness.claims.marker import claim
 
-@claim("01.1", points=60)
+@claim("01.1")
 def test_01_sleeps(server):
     """It takes for ever."""
     server.connect()
     time.sleep(1000)
 
-@claim("01.2", points=40)
+@claim("01.2")
 def test_01_connects(server):
     """A client can connect."""
     server.connect()

@@ -14,7 +14,7 @@ A chapter with a new state adds its row here, in a table of its own, and a claim
     )
     FLOW_STATES = (LINGERING, ...)
 
-    @claim("08.8", points=2, cli=True, native=True)
+    @claim("08.8", cli=True, native=True)
     def test_08_every_state_and_each_end(launch, rng):
         '''Whatever a connection waits for, ...'''
         every_end(launch, rng, FLOW_STATES)

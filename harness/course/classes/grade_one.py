@@ -209,11 +209,13 @@ def _environment() -> dict[str, str]:
 
 
 def first_failure(result: dict) -> str | None:
-    """The name of the first test that failed and has points, the chapter's own first."""
-    chapter = str(result.get("extra_data", {}).get("chapter", ""))[:2]
+    """The name of the first test that failed: one with the fatal fault that limits the score, then
+    those that earn points."""
+    capped = result.get("extra_data", {}).get("cap")
     failed = [t for t in result.get("tests", []) if t.get("status") == FAILED]
     failed = [test for test in failed if test.get("extra_data", {}).get("test")]
-    failed.sort(key=lambda test: not test["number"].startswith(f"{chapter}."))
+    fatal = [test for test in failed if capped and test["extra_data"].get("fatal")]
+    failed.sort(key=lambda test: (test not in fatal[:1], not test.get("max_score", 1)))
     return failed[0]["extra_data"]["test"] if failed else None
 
 
@@ -223,6 +225,7 @@ def _note(record: Record, found: dict) -> None:
     record.verdict = data.get("verdict", NOT_JUDGED)
     record.not_judged = data.get("not_judged", 0)
     record.score = None if record.verdict == NOT_JUDGED else found["score"]
+    record.cap = str(found["extra_data"].get("cap", ""))
     record.problem = ""
     if record.verdict == NOT_JUDGED:
         record.problem = f"{record.not_judged} claims were not judged"

@@ -37,7 +37,7 @@ FILES = (
 
 @dataclass
 class Claim:
-    """One claim, over the whole class. `own`: it is no claim of an earlier chapter."""
+    """One claim, over the whole class. `own`: it earns points, and is no guard."""
 
     name: str
     number: str
@@ -58,7 +58,7 @@ class Claim:
 
 def render(chapter: Chapter, results: list[Graded]) -> str:
     """The page."""
-    claims = claims_of(chapter, results)
+    claims = claims_of(results)
     parts = {
         "title": escaped(f"{chapter.slug}: {chapter.title}"),
         "summary": escaped(summary(results)),
@@ -71,12 +71,12 @@ def render(chapter: Chapter, results: list[Graded]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], TEMPLATE.read_text("utf-8"))
 
 
-def claims_of(chapter: Chapter, results: list[Graded]) -> list[Claim]:
-    """All claims of all results: the chapter's own, then those it inherits."""
+def claims_of(results: list[Graded]) -> list[Claim]:
+    """All claims of all results: those that earn points, then the guards."""
     found: dict[str, Claim] = {}
     for test in (test for one in results for test in one.tests):
         data, number = test["extra_data"], test["number"]
-        own = number.startswith(f"{chapter.number}.")
+        own = test.get("max_score", 1) > 0
         claim = found.setdefault(data["test"], Claim(data["test"], number, test["name"], own))
         claim.verdicts[data["verdict"]] += 1
         if data["verdict"] != NOT_JUDGED:
@@ -208,7 +208,7 @@ def each(number: int, one: Graded) -> str:
     about += ["tried twice"] if record.tries > 1 else []
     parts = [f'<p class="files">{files(one)}</p>']
     parts += [f'<p class="soft">{escaped("; ".join(about))}</p>'] if about else []
-    parts += [f"<p>{escaped(record.problem)}</p>"] if record.problem else []
+    parts += [f"<p>{escaped(text)}</p>" for text in (record.problem, record.cap) if text]
     parts += texts(number, one)
     return (
         f'<details id="s{number}"><summary>{escaped(shown(one.name))} {verdict} '

@@ -58,9 +58,9 @@ class Class:
 
 @dataclass
 class Record:
-    """The result of one submission. `score` is None if it was not judged. `problem`: one line that
-    says why there is no grade as usual. `handed_in`: when its newest file was changed, in seconds
-    since 1970; `chosen`: which hand-in counted."""
+    """The result of one submission. `score` is None if it was not judged. `cap`: the fatal fault
+    that limits it. `problem`: one line that says why there is no grade as usual. `handed_in`: when
+    its newest file was changed, in seconds since 1970; `chosen`: which hand-in counted."""
 
     key: str
     verdict: str
@@ -72,6 +72,7 @@ class Record:
     chosen: str = ""
     isolation: str = ""
     not_judged: int = 0
+    cap: str = ""
 
 
 @dataclass
@@ -96,7 +97,7 @@ def lab_digest() -> str:
     old."""
     made = hashlib.sha256()
     for path in sorted(parts.deciding()):
-        if path.suffix in (".py", ".c", ".h"):
+        if path.suffix in (".py", ".c", ".h", ".json"):
             data = path.read_bytes()
             made.update(f"{path.relative_to(ROOT)}\0{len(data)}\0".encode())
             made.update(data)
@@ -149,7 +150,8 @@ def read_file(path: Path) -> bytes | None:
 
 # scores.csv: a row for each submission. The score of one that was not judged is blank, never 0
 
-HEAD = ("name", "score", "verdict", "not judged", "seconds", "handed in", "hand-in", "problem")
+HEAD = ("name", "score", "cap", "verdict", "not judged")
+HEAD += ("seconds", "handed in", "hand-in", "problem")
 
 
 def as_csv(all_graded: list[Graded]) -> str:
@@ -161,7 +163,7 @@ def as_csv(all_graded: list[Graded]) -> str:
         points = "" if record.score is None else f"{record.score:g}"
         when = time.localtime(record.handed_in)
         handed_in = time.strftime("%Y-%m-%d %H:%M", when) if record.handed_in else ""
-        begin = (shown(one.name), points, record.verdict, record.not_judged or "")
+        begin = (shown(one.name), points, record.cap, record.verdict, record.not_judged or "")
         end = (record.seconds, handed_in, record.chosen, " ".join(record.problem.split()))
         rows.append((*begin, *end))
     return sheets.write(rows)

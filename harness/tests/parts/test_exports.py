@@ -28,7 +28,8 @@ def claim(verdict: str, worth: float, output: str = "", hint: str = "") -> dict:
 
 
 def grade(verdict: str, *tests: dict, output: str = "04-pipelining: some") -> dict:
-    score = round(sum(test["score"] for test in tests), 2)
+    costs = sum(test.get("extra_data", {}).get("costs", 0) for test in tests)
+    score = round(sum(test["score"] for test in tests) - costs, 2)
     about = {"verdict": verdict, "chapter": "04-pipelining", "seed": 1}
     about["not_judged"] = sum("status" not in test for test in tests)
     found = {"score": score, "output": output, "execution_time": 12.5, "extra_data": about}
@@ -38,7 +39,9 @@ def grade(verdict: str, *tests: dict, output: str = "04-pipelining: some") -> di
 # As grade/results.py has it: no number, and nothing about a claim.
 COMPILES = {"name": "The server compiles.", "score": 0, "max_score": 100, "status": "failed"}
 HALF = claim("passed", 62.5)
-BAD = grade("failed", HALF, claim("failed", 37.5, HOSTILE, "=h<i>"), output=HOSTILE)
+GUARD = claim("failed", 0, "a guard, costs 3 points")
+GUARD["extra_data"]["costs"] = 3
+BAD = grade("failed", HALF, claim("failed", 37.5, HOSTILE, "=h<i>"), GUARD, output=HOSTILE)
 GRADES = {
     "failed": BAD,
     "full marks": grade("passed", claim("passed", 40), claim("passed", 60)),

@@ -3,7 +3,11 @@ from results that no server has given, and compared with texts that were found g
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import io
 import json
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -16,27 +20,27 @@ from harness.claims.context import sanitizers
 from harness.feedback.compare import compare
 from harness.feedback.conversation import Conversation
 from harness.feedback.failure import Failure
-from harness.grade import grade as command, judge, report, results, scoring, terminal
+from harness.grade import board, judge, report, results, scoring, terminal
 from harness.grade.diagnosis import Diagnosis
 from harness.grade.report import Look
-from harness.grade.request import Request, one_test
+from harness.grade.request import Request, one_test, parse
 from harness.grade.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
 from harness.student.watch import stamp
-from harness.submission import chapters, command_line
+from harness.submission import chapters, command_line, seed, todos
 from harness.submission.chapters import ROOT
 from harness.tests import golden
 
 
-def claim(number: str, name: str, text: str, points: int = 6) -> Claim:
+def claim(number: str, name: str, text: str, **more) -> Claim:
     chapter = chapters.find(number[:2])
     told = {"chapter": chapter, "name": name, "text": text, "file": Path("t.py")}
-    return Claim(number, Fraction(points), **told)
+    return Claim(number, **told, **more)
 
 
 CUT = claim("01.3", "test_01_header_cut", "A header cut at every byte is put together again.")
 LONG = claim("02.2", "test_02_long", f"A claim with {'many ' * 15}words, more than fit in a line.")
 SIDE = claim("02.1", "test_02_side", "Clients are served side by side.")
-FIRST = claim("01.1", "test_01_first_frames", "Two frames come back.", points=0)
+FIRST = claim("01.1", "test_01_first_frames", "Two frames come back.", explains=True)
 FOUND = Diagnosis(
     failed=True,
     message="byte 4 of the body of the reply is 61 instead of 6f",
@@ -72,17 +76,19 @@ def outcome(claim: Claim, worth: int, verdict: str, found: Diagnosis | None = No
     return Outcome(claim, Fraction(worth), verdict, found, 0.5)
 
 
-INHERITED = outcome(claim("01.2", "test_01_a", "A first."), 5, PASSED)
+INHERITED = outcome(claim("01.2", "test_01_a", "A first."), 0, PASSED)
+ARRIVES = claim("01.7", "test_01_late", "Every reply arrives.", fatal="bytes")
 CHAPTER_TWO = a_grade(
-    *("02", INHERITED, outcome(CUT, 5, FAILED), outcome(SIDE, 40, FAILED, FOUND)),
-    *(outcome(replace(SIDE, name="test_02_b"), 5, NOT_JUDGED), outcome(LONG, 45, PASSED)),
+    *("02", INHERITED, outcome(CUT, 0, FAILED), outcome(SIDE, 45, FAILED, FOUND)),
+    *(outcome(replace(SIDE, name="test_02_b"), 5, NOT_JUDGED), outcome(LONG, 50, PASSED)),
     warnings="conn.c:30:5: warning: unused variable 'x' [-Wunused-variable]\n",
 )
 FULL = a_grade("01", outcome(CUT, 100, PASSED))
 NOT_BUILT = a_grade("02", built=False, problem="main.c:1: error: no\n", source=None)
 MINE = {"subject": "DIR=mine", "memcheck": True, "selected": "01.3", "elsewhere": " DIR=mine"}
 EXPLAINED = a_grade("02", outcome(FIRST, 0, FAILED), outcome(SIDE, 50, FAILED), INHERITED)
-RACE = Diagnosis(True, "the thread sanitizer found a data race", "data-race")
+RACE = Diagnosis(True, "the thread sanitizer found a data race", "data-race", fatal="memory")
+CRASH = replace(FOUND, fatal="crash")
 CLAIMS = {claim.name: claim for claim in scoring.load()}
 THIRD = [outcome(one, 20, PASSED) for one in scoring.select([*CLAIMS.values()], "06.3")]
 GRADES = {
@@ -92,21 +98,46 @@ GRADES = {
     "full marks of the last chapter": a_grade("12", outcome(CUT, 100, PASSED)),
     "one failure explains the others": EXPLAINED,
     "it does not compile": NOT_BUILT,
-    "only what is inherited failed": a_grade("02", outcome(CUT, 50, FAILED), INHERITED),
+    "only guards failed": a_grade("02", outcome(LONG, 100, PASSED), outcome(CUT, 0, FAILED)),
+    "a fatal fault": a_grade("02", outcome(LONG, 100, PASSED), outcome(ARRIVES, 0, FAILED)),
+    "a crash": a_grade("02", outcome(SIDE, 60, PASSED), outcome(LONG, 40, FAILED, CRASH)),
+    "selected guards": a_grade("02", INHERITED, outcome(CUT, 0, FAILED), selected="01"),
+    "better": a_grade("01", outcome(CUT, 100, PASSED), changed="+12.5, 01.3 passes now"),
     "a race comes first": a_grade("02", outcome(SIDE, 50, FAILED), outcome(LONG, 50, FAILED, RACE)),
     "a TODO of another directory, under valgrind": a_grade("01", outcome(CUT, 50, FAILED), **MINE),
     "nothing was judged": a_grade("01", outcome(CUT, 100, NOT_JUDGED)),
 }
 
 
-def test_the_page_of_a_chapter():
+def test_the_page_of_a_chapter(tmp_path, monkeypatch):
     parts = [f"## {name}, status {g.status}\n{report.chapter(g)}" for name, g in GRADES.items()]
     parts.append(f"## V=1\n{report.chapter(CHAPTER_TWO, Look(verbose=True))}")
-    lines = map(command.board_line, GRADES.values())
-    end = command.board_end([FULL, CHAPTER_TWO])
-    parts.append("\n".join(["## the board", command.HEAD, *lines, *end]))
-    parts.append("\n".join(["## its end with full marks", *command.board_end([FULL])]))
+    parts.append(f"## the board\n{the_board(tmp_path, monkeypatch)}")
     golden.check("report", "\n\n".join(parts))
+
+
+def the_board(tmp_path, monkeypatch):
+    """What `make grade` prints: nothing is graded that has not changed."""
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setattr(board, "RESULTS", tmp_path)
+    monkeypatch.setattr(board.todos, "is_untouched", lambda chapter, _: chapter.number > "04")
+    monkeypatch.setattr(board, "grade_target", lambda target, _: write(target.chapter.number))
+    texts = {"01": FULL, "02": GRADES["a fatal fault"], "03": CHAPTER_TWO}
+
+    def write(number, old=False):
+        chapter = chapters.find(number)
+        same = {"chapter": chapter, "subject": f"chapters/{chapter.slug}"}
+        graded = replace(texts.get(number, FULL), **same)
+        graded.seed = old or seed.of_files(chapter.chapter_dir)
+        results.write(graded, tmp_path / f"{number}.json")
+        os.utime(tmp_path / f"{number}.json", (0, 0))
+
+    for number in texts:
+        write(number, old=number == "03")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        status = board.show(parse([]), Request())
+    return f"{printed.getvalue()}status {status}"
 
 
 def test_the_file_for_programs(tmp_path):
@@ -156,14 +187,54 @@ def test_each_line_fits_the_terminal_and_colours_change_no_text():
 # Points
 
 
-def test_earlier_chapters_share_what_is_inherited(monkeypatch):
-    three = chapters.find("03")
-    monkeypatch.setitem(vars(three), "inherited", 25)
-    numbers = (("01.1", 10), ("01.2", 90), ("02.1", 100), ("03.1", 100))
-    claims = [claim(number, f"t{number}", "", points) for number, points in numbers]
-    assert list(scoring.worths(claims, three).values()) == [1.25, 11.25, 12.5, 75]
-    assert list(scoring.worths([claims[0], claims[3]], three).values()) == [25, 75]
-    assert list(scoring.worths(claims[3:], three).values()) == [100]
+def test_the_points_of_a_todo_are_shared(monkeypatch):
+    """Its basic claim has half, and guards have none."""
+    worth = {1: todos.Worth("t1", 60), 2: todos.Worth("t2", 40)}
+    monkeypatch.setattr(scoring, "worths_of_todos", lambda _: worth)
+    found = [claim("01.1", "t0", ""), claim("03.1", "t1", ""), claim("03.2", "t2", "")]
+    found += [claim("03.1", name, "") for name in "ab"] + [claim("03.2", "c", "", guard=True)]
+    of = functools.partial(scoring.worths, chapter=chapters.find("03"))
+    assert list(of(found).values()) == [0, 30, 40, 15, 15, 0]
+    assert list(of(found[3:5]).values()) == [50, 50], "of a TODO without its basic claim"
+    assert list(of([found[0], found[5]]).values()) == [50, 50], "if nothing else is run"
+
+
+@pytest.mark.parametrize(
+    "earned, guards, fatal, score",
+    [
+        *((100, 0, False, 100), (100, 2, False, 94), (100, 40, False, 70), (20, 10, False, 0)),
+        *((90, 0, True, 60), (90, 1, True, 60), (62, 1, True, 59), (30, 0, True, 30)),
+    ],
+)
+def test_guards_cost_and_a_fatal_fault_limits(earned, guards, fatal, score):
+    found = [outcome(SIDE, earned, PASSED), *[outcome(CUT, 0, FAILED)] * guards, INHERITED]
+    if earned < 100:
+        found.append(outcome(LONG, 100 - earned, FAILED, CRASH if fatal else None))
+    assert a_grade("02", *found).score == score
+
+
+def test_a_todo_that_is_to_be_done_limits_nothing(monkeypatch):
+    """Its basic claim fails, and so do those of all later ones."""
+    worth = {number: todos.Worth(f"t{number}", 30) for number in (1, 2, 3)}
+    monkeypatch.setattr(scoring, "worths_of_todos", lambda _: worth)
+
+    def limited(*verdicts):
+        found = [claim(f"02.{n}", f"t{n}", "", fatal="bytes") for n in (1, 2, 3)]
+        return a_grade("02", *[outcome(*pair) for pair in zip(found, [40] * 3, verdicts)]).capped
+
+    assert limited(PASSED, PASSED, FAILED) is None
+    assert limited(PASSED, FAILED, PASSED) and limited(FAILED, PASSED, PASSED)
+
+
+def test_what_has_changed_since_the_last_grade(tmp_path):
+    worse = a_grade("02", outcome(SIDE, 40, FAILED), outcome(LONG, 60, PASSED))
+    better = a_grade("02", outcome(SIDE, 40, PASSED), outcome(LONG, 60, PASSED))
+    file = tmp_path / "02.json"
+    results.write(worse, file)
+    assert results.since(file, better) == "+40, 02.1 passes now"
+    assert results.since(file, worse) == results.since(file, replace(better, subject="mine")) == ""
+    results.write(better, file)
+    assert results.since(file, worse) == "-40, 02.1 no longer passes"
 
 
 # When the first frames fail
@@ -180,10 +251,7 @@ def test_what_speaks_of_frames_is_lost_for_an_echo_of_bytes(hint, verdict):
 
 @pytest.mark.parametrize(
     "verdict, seconds, memcheck, broken",
-    [
-        *((FAILED, 61, False, True), (FAILED, 0, False, False)),
-        *((FAILED, 61, True, False), (PASSED, 61, False, False)),
-    ],
+    [(FAILED, 61, 0, True), (FAILED, 0, 0, False), (FAILED, 61, 1, False), (PASSED, 61, 0, False)],
 )
 def test_a_grade_goes_on_for_a_minute(verdict, seconds, memcheck, broken):
     later = Outcome(SIDE, Fraction(5), NOT_JUDGED)

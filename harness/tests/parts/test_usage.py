@@ -11,8 +11,6 @@ import errno
 import os
 import re
 import shlex
-import tempfile
-from pathlib import Path
 
 import pytest
 
@@ -50,7 +48,7 @@ def test_what_cannot_be_written_is_one_line(capsys, monkeypatch):
     """A disk that fills up during a write: the error of write(2) has no name."""
     monkeypatch.setattr(command_line, "BUILD", ROOT / "build")
     own = [str(ROOT / "build" / "x")]
-    said = []
+    advice = ["sudo chown -R", "LAB_BUILD", *["free some space"] * 3]
 
     def body():
         raise error
@@ -61,9 +59,8 @@ def test_what_cannot_be_written_is_one_line(capsys, monkeypatch):
     ):
         error = OSError(number, os.strerror(number), *path)
         assert command_line.run("grade", body) == 2
-        said.append(capsys.readouterr().err)
-        assert said[-1].count("\n") == 1
-    golden.check("cannot-write", "".join(said), command_line.BUILD, Path(tempfile.gettempdir()))
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and advice.pop(0) in said
     error = PermissionError(errno.EACCES, "a fault of ours", "/etc/passwd")
     with pytest.raises(PermissionError):
         command_line.run("grade", body)

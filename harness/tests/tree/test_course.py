@@ -13,8 +13,9 @@ import pytest
 
 from harness.feedback.hints import HINTS
 from harness.grade import scoring
+from harness.modules import linking
 from harness.student.demos.command import DEMOS
-from harness.submission import chapters, links, skeleton, sources
+from harness.submission import chapters, links, skeleton, sources, todos
 from harness.submission.chapters import CHAPTERS, ROOT
 
 ORDER = [*sources.LAYERS, "."]
@@ -50,21 +51,28 @@ def test_skeletons_are_what_the_solutions_give(tmp_path):
             assert code[todo.region] not in text, f"{chapter.slug}: {todo.region} is solved"
 
 
-def test_points_add_up_and_every_todo_names_its_claim():
-    """Programs that call a single module give at most a third of a chapter's own points, so that a
-    student who builds the same server of other modules loses no more."""
+def test_points_are_those_of_the_todos():
     claims = scoring.load()
+    assert todos.FILE.read_bytes() == skeleton.worths_as_json(), "make skeletons"
     for chapter in CHAPTERS:
         own = {claim.name: claim for claim in claims if claim.chapter == chapter}
-        assert sum(claim.points for claim in own.values()) == 100, chapter.slug
-        assert sum(scoring.worths(scoring.holding(claims, chapter), chapter).values()) == 100
-        text = " ".join((chapter.chapter_dir / "README.md").read_text().split())
-        said = set(re.findall(r"(\d+) of the 100 points", text))
-        assert said <= {str(chapter.inherited)}, f"{chapter.slug}/README.md: {said} inherited"
-        assert 3 * sum(claim.points for claim in own.values() if claim.module) <= 100, chapter.slug
+        worth = scoring.worths(scoring.holding(claims, chapter), chapter)
+        points = []
         for todo in skeleton.todos(chapter):
             where = f"solutions/{chapter.slug}/todos.md: TODO {todo.number} names {todo.test!r}"
             assert todo.test in own and own[todo.test].todo == todo.number, where
+            assert not own[todo.test].guard, where
+            of = [worth[claim.name] for claim in own.values() if claim.todo == todo.number]
+            assert sum(of) == todo.points and 2 * worth[todo.test] >= todo.points, where
+            points.append(str(todo.points))
+        assert sum(worth.values()) == 100, chapter.slug
+        said = f"TODOs 1 to {len(points)} give {', '.join(points[:-1])} and {points[-1]} points."
+        assert said in " ".join((chapter.chapter_dir / "README.md").read_text().split())
+        assert todos.is_untouched(chapter, chapter.chapter_dir)
+        assert not todos.is_untouched(chapter, chapter.solution_dir)
+        assert not linking.has_modules(chapter.number, CHAPTERS[3].solution_dir), "of other design"
+        called = linking.has_modules(chapter.number, chapter.solution_dir)
+        assert called == any(claim.module for claim in own.values())
     for claim in claims:
         module = import_module(f"harness.{claim.file.parent.name}.{claim.file.stem}")
         chosen = getattr(module, claim.name).claim.hints

@@ -25,12 +25,12 @@ FAULTS = [
 CLAIMS = '''
 from harness.claims.marker import claim
 
-@claim("01.1", points=50)
+@claim("01.1")
 def test_01_connects(server):
     """A client can connect."""
     server.connect()
 
-@claim("01.2", points=50, valgrind=True)
+@claim("01.2", valgrind=True)
 def test_01_memory(server):
     """Under valgrind: no fault."""
     client = server.connect()

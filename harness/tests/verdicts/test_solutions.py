@@ -66,14 +66,14 @@ def test_solution_gets_full_marks(chapter, patient):
 def test_solution_that_clang_compiles_gets_full_marks(chapter):
     """A student may set CC. The programs of the grader are compiled by it as well."""
     with Grader({"CC": "clang"}) as grader:
-        results, status = grade(grader, *solution(chapter), *drawn_claims(chapter, 4, 0))
+        results, status = grade(grader, *solution(chapter), *drawn_claims(chapter, 4))
     assert (lost(results), status) == ([], 0)
 
 
 @pytest.mark.full("grades under valgrind")
 @each_chapter
 def test_solution_is_silent_under_valgrind(chapter, patient):
-    words = [*solution(chapter), "--memcheck", *drawn_claims(chapter, 3, 0, native=False)]
+    words = [*solution(chapter), "--memcheck", *drawn_claims(chapter, 3, native=False)]
     results, status = grade(patient, *words)
     assert (lost(results), status) == ([], 0)
 
@@ -84,7 +84,7 @@ def test_solution_is_silent_under_the_sanitizers(chapter):
     """Only what measures CPU and memory may fail: the sanitizers cost both. And valgrind does not
     run such a program."""
     with Grader({"CC": SANITIZED}) as grader:
-        results, _ = grade(grader, *solution(chapter), *drawn_claims(chapter, 4, 0))
+        results, _ = grade(grader, *solution(chapter), *drawn_claims(chapter, 4))
     other = {claim.name for claim in scoring.load() if claim.native or claim.valgrind}
     faults = [line for line in lost(results) if line.split(":")[0] not in other]
     assert faults == []

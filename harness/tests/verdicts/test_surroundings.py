@@ -51,9 +51,9 @@ def test_a_lab_in_an_odd_place(tmp_path):
     make = ["make", "-C", str(copy), "CH=01"]
     (wrong,) = select(find("01"), "empty-frame-no-reply")
     wrong.write(copy / "wrong one")
-    for source, points in (("FROM=solutions", 3), ("DIR=wrong one", 0)):
+    for source, points in (("FROM=solutions", "1.8"), ("DIR=wrong one", "0")):
         graded = run(*make, "grade", "T=01_empty_frames", source).stdout
-        assert f"{points} of 3 points" in graded
+        assert f"{points} of 1.8 points" in graded
     said = (copy / "docs" / "debugging.md").read_text()
     port = copy / re.search(r"127\.0\.0\.1 \$\(cat (\S+)\)", said)[1]
     words = [*make, "run", "FROM=solutions"]
