@@ -244,7 +244,7 @@ def wait_until(
     while not condition():
         left = deadline.left()
         if not left:
-            return bool(condition())  # we may have been kept from looking meanwhile
+            return bool(condition())  # other programs may have delayed this check
         passed = time.monotonic() - began
         time.sleep(min(max(look_seconds, LOOK_SELDOM * passed), deadline.pause(), left))
     return True

@@ -44,7 +44,7 @@ KEPT_BYTES = 6 * MIB  # over the start, when all clients have gone: what malloc 
 
 
 class Outcome(Enum):
-    """What an end leads to."""
+    """What the server must do when its client leaves like this."""
 
     FORGOTTEN = "its descriptor is closed and its memory is free"
     ANSWERED = "it gets what it is owed and is closed"
