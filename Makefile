@@ -40,6 +40,7 @@ export LAB_INPUT  = $(call given,INPUT)
 export LAB_SECONDS = $(call given,SECONDS)
 export LAB_SUB    = $(call given,SUB)
 export LAB_JOBS   = $(call given,JOBS)
+export LAB_ROSTER = $(call given,ROSTER)
 export LAB_LIST   = $(call given,LIST)
 export LAB_ANON   = $(call given,ANON)
 export LAB_ISOLATE = $(call given,ISOLATE)
@@ -64,8 +65,8 @@ export LAB_PYTHON = $(value PYTHON)
 python = exec sh harness/find-python.sh
 
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
-    SUB JOBS LIST ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK SITE SERVE \
-    SOLUTIONS REPO BASE PART ANSWERS TESTARGS RECORD PYTHON CC CFLAGS MAKEFLAGS SHELL
+    SUB ROSTER JOBS LIST ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK SITE SERVE \
+    SOLUTIONS REPO BASE PART ANSWERS ALL TESTARGS RECORD PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
 $(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` lists them, in capitals))
@@ -95,6 +96,7 @@ help:
 ##                           in the terminal, and as a page (or ID=...)
 ##    make replay ID=...     runs a failed test again, on the server as it is;
 ##      GDB=1                stops in gdb before the first byte is sent
+##    make new DIR=mine      an empty program of your own, for DIR=mine
 ##    make watch CH=03       grades again whenever a file is saved
 ##    make fuzz CH=05        malformed messages for the reader (SECONDS=20);
 ##      INPUT=hex            one message that went wrong, again
@@ -108,6 +110,7 @@ help:
 ##    make class CH=04 SUB=d grades each submission in d, and makes a page;
 ##                           again: only what is missing or has changed
 ##      JOBS=2               so many at a time
+##      ROSTER=names.csv     a table of files and students' names
 ##      ISOLATE=auto         bubblewrap, landlock or none
 ##      LIST=1               prints a command for each instead, for other machines
 ##    make appeal ID=...     a failure in one file, to be judged again (DIR=)
@@ -150,7 +153,7 @@ help:
 ##    make format            clang-format
 ##    make lint              warnings of gcc, clang, cppcheck, flake8; spelling;
 ##                           compiles for arm64
-##    make clean             removes build/
+##    make clean             removes build/, but no results of classes (ALL=1)
 
 setup:
 	@sh harness/setup.sh
@@ -159,7 +162,7 @@ tcl:
 	@echo "sh docs/recipes/redis-tests.sh DIR PORT runs the tests of Redis" >&2; exit 2
 
 # Each is a line of COMMANDS in harness/commands.py.
-COMMANDS = grade run watch replay trace demo fuzz answers doctor bench diff lesson skeletons handout handin \
+COMMANDS = grade run new watch replay trace demo fuzz answers doctor bench diff lesson skeletons handout handin \
     appeal class similar export gradescope site wrong-servers pictures steady
 $(COMMANDS):
 	@$(python) -m harness $@
@@ -175,9 +178,14 @@ test check:
 	$(call needs,harness/tests)
 	@$(python) -m pytest -q -o console_output_style=classic $(tests) $(if $(call given,RECORD),--record) $(call given,TESTARGS)
 
+# The results of classes stay, unless ALL=1 says otherwise.
 clean:
-	rm -rf build
-	find harness -name __pycache__ -prune -exec rm -rf {} +
+	@if [ "$(if $(call given,ALL),all)" ]; then \
+	    for class in build/class/*/*/; do \
+	        [ ! -d "$$class" ] || echo "make clean: $$class goes, too"; done; \
+	    rm -rf build; \
+	elif [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name class -exec rm -rf {} +; fi
+	@find harness -name __pycache__ -prune -exec rm -rf {} +
 
 SOURCES = $(shell find solutions -name '*.[ch]' -type f)
 TOYS = $(wildcard docs/toys/*.c)
@@ -196,6 +204,7 @@ SPELLED = $(shell git ls-files README.md chapters docs harness solutions | grep 
 NO_MISTAKES = writen,nowns,nown,exat,agains,nin,ndoes,nd,hel,fro
 
 format:
+	$(call needs,solutions)
 	@clang-format -i $(SOURCES) $(TOYS) $(HARNESS_C)
 	@$(python) -m harness skeletons
 

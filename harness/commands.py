@@ -14,6 +14,7 @@ from harness.submission.chapters import ROOT
 COMMANDS = {
     "grade": "grade.grade",
     "run": "student.run",
+    "new": "student.new",
     "watch": "student.watch",
     "replay": "student.replay",
     "trace": "student.trace.command",

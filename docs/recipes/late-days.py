@@ -3,7 +3,7 @@
 
 Copy it, write your own deadlines below, and call it each time after `make class`:
 
-    python3 late.py 04 build/class/04/scores.csv
+    python3 late.py 04 build/class/04/sub/scores.csv
 
 A hand-in that is at most FREE_DAYS late keeps all of its points. Each further day that has begun
 costs SHARE of them. `make export FORMAT=canvas` takes this column instead of the score.

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from harness.course.classes.records import RESULTS
 from harness.submission import sheets
 from harness.submission.chapters import Chapter
-from harness.submission.target import WrongUsage, as_typed
+from harness.submission.target import WrongUsage, as_typed, setting
 
 POINTS = 100  # of a grade
 COUNTS = "counts"  # the column of scores.csv that docs/recipes/late-days.py adds
@@ -42,13 +42,25 @@ def of_class(
     if not gradebook or not column:
         example = "GRADEBOOK=grades.csv COLUMN='Lab 4' OUT=filled.csv"
         raise WrongUsage(f"canvas needs the exported gradebook and a column: {example}")
-    shares = _shares(scores or RESULTS / chapter.number / "scores.csv", chapter)
+    shares = _shares(scores or _scores_of(chapter), chapter)
     try:
         return fill(Path(gradebook).expanduser().read_bytes(), column, shares)
     except OSError as error:
         raise WrongUsage(f"GRADEBOOK={gradebook}: {error.strerror}") from None
     except ValueError as error:
         raise WrongUsage(f"GRADEBOOK={gradebook}: {error}") from None
+
+
+def _scores_of(chapter: Chapter) -> Path:
+    """The scores of the class in SUB=, or of the only one. Raises WrongUsage."""
+    top = RESULTS / chapter.number
+    if setting("SUB"):
+        return top / Path(setting("SUB")).expanduser().resolve().name / "scores.csv"
+    found = sorted(top.glob("*/scores.csv"))
+    if len(found) > 1:
+        names = ", ".join(f"SUB={path.parent.name}" for path in found)
+        raise WrongUsage(f"chapter {chapter.number} has the scores of several classes: {names}")
+    return found[0] if found else top / "SUB" / "scores.csv"
 
 
 def _shares(file: Path, chapter: Chapter) -> dict[str, float | None]:
@@ -134,10 +146,14 @@ def _students(
             for key in {*KEYS} & {*head}:
                 for name in _names(row[head.index(key)], key):
                     known[key][name].append(line)
-    return {
-        name: next((known[key][_folded(name)] for key in KEYS if _folded(name) in known[key]), [])
-        for name in submissions
-    }
+    by_id = known["ID"]
+    found = {}
+    for name in submissions:
+        folded = _folded(name)
+        number = folded.rpartition("_")[2]  # of Canvas' own downloads: lovelaceada_101
+        lines = next((known[key][folded] for key in KEYS if folded in known[key]), [])
+        found[name] = lines or (by_id[number] if "_" in name and number in by_id else [])
+    return found
 
 
 def _names(cell: str, key: str) -> set[str]:

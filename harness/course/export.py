@@ -40,7 +40,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--column", default=setting("COLUMN"), help="of canvas: the title of the assignment")
     add("--gradebook", metavar="FILE", default=setting("GRADEBOOK"), help="exported from Canvas")
     add("--results", metavar="FILE", type=Path, help="default: build/results/NN.json")
-    add("--scores", metavar="FILE", type=Path, help="default: build/class/NN/scores.csv")
+    add("--scores", metavar="FILE", type=Path, help="default: build/class/NN/SUB/scores.csv")
     return parser.parse_args(arguments)
 
 

@@ -12,8 +12,7 @@ from harness.grade import scoring
 from harness.grade.scoring import Claim
 from harness.submission import command_line
 from harness.submission.chapters import Chapter
-from harness.submission.numbers import is_whole
-from harness.submission.target import WrongUsage, add_options, setting
+from harness.submission.target import WrongUsage, add_options, is_whole, setting
 
 RESULTS = command_line.BUILD / "results"
 MOST_NAMES = 12  # of tests that T could have meant

@@ -21,8 +21,7 @@ from pathlib import Path
 from harness.course.export import what_happened
 from harness.submission import command_line
 from harness.submission.chapters import CHAPTERS, ROOT, Chapter, find
-from harness.submission.numbers import is_whole
-from harness.submission.target import WrongUsage, setting
+from harness.submission.target import WrongUsage, is_whole, setting
 
 KEPT = ROOT / "build" / "steady"
 TIMES, MOST = 10, 1000
@@ -50,6 +49,8 @@ def run(arguments: list[str]) -> int:
         raise WrongUsage(f"N={times}: a number from 1 to {MOST}")
     chosen = setting("CH")
     graded = [find(chosen)] if chosen else CHAPTERS
+    if not chosen and not (ROOT / "solutions").is_dir():
+        raise WrongUsage("which chapter? For instance: make steady CH=03 DIR=chapters/03-poll-loop")
     if not any(map(setting, ("FROM", "DIR", "SERVER"))):
         arguments = ["--from", "solutions", *arguments]
     KEPT.mkdir(parents=True, exist_ok=True)

@@ -22,8 +22,7 @@ from harness.server import build
 from harness.server.process import ServerProcess
 from harness.server.spawn import Command
 from harness.submission import chapters, command_line, seed, sources
-from harness.submission.numbers import is_whole
-from harness.submission.target import Target, WrongUsage, as_typed, resolve, setting
+from harness.submission.target import Target, WrongUsage, as_typed, is_whole, resolve, setting
 
 PROGRAM, MODULE, FIRST_CHAPTER, COMPILER = "05_fields", "reader.c", "05", "clang"
 KEPT = command_line.BUILD / "fuzz"

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.submission import chapters, links, sources
-from harness.submission.numbers import is_whole
 
 WITH_PORT = "SERVER='./server -p {port}'"
 FIXED_PORT = "SERVER=./server PORT=1234"
+MOST_DIGITS = 18  # of a whole number
 
 
 class WrongUsage(Exception):
@@ -50,6 +50,12 @@ def as_typed(path: Path) -> str:
     """The path as one would type it from the lab's directory."""
     path = path.resolve()
     return str(path.relative_to(chapters.ROOT)) if path.is_relative_to(chapters.ROOT) else str(path)
+
+
+def is_whole(text: str) -> bool:
+    """Returns true if it is a whole number in digits that int() takes; str.isdigit() also takes
+    others."""
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
 def setting(name: str) -> str | None:

@@ -28,8 +28,7 @@ from harness.feedback.failure import NotJudged
 from harness.server import preload
 from harness.submission import chapters, command_line, files
 from harness.submission.chapters import ROOT
-from harness.submission.numbers import is_whole
-from harness.submission.target import WrongUsage, as_typed, setting
+from harness.submission.target import WrongUsage, as_typed, is_whole, setting
 
 MOST_JOBS = 256
 SPARE_SECONDS = 300  # of a grade, for a trace and to end everything
@@ -58,6 +57,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--jobs", metavar="N", default=setting("JOBS"), help="grades at a time")
     add("--list", action="store_true", default=listed, help="print commands, and grade nothing")
     add("--isolate", metavar="HOW", default=setting("ISOLATE") or AUTO, help=how)
+    add("--roster", metavar="FILE", type=Path, default=setting("ROSTER"), help="other names")
     add("--one", metavar="NAME", help="grade only this submission, and make no page")
     add("--no-trace", action="store_true", help="leave no timeline of the first failure")
     add("--limit", metavar="S", default=str(GRADE_SECONDS), help="seconds for one grade")
@@ -79,9 +79,11 @@ def run(options: argparse.Namespace) -> int:
     options.results = options.results.resolve()
     options.submissions = Path(options.submissions).expanduser().resolve()
     chapter = chapters.find(options.chapter)
-    found, others = submissions.find(options.submissions)
-    of = Class(chapter, options.results / chapter.number)
+    roster = submissions.read_roster(options.roster.expanduser()) if options.roster else {}
+    found, others = submissions.find(options.submissions, roster)
+    of = Class(chapter, options.results / chapter.number / options.submissions.name)
     isolation = choose(options.isolate, ROOT, options.submissions, options.results)
+    of.belongs_to(options.submissions)
     commands = [(sys.executable, options.grader)] * 2 if options.grader else []
     traced = not options.no_trace
     grader = Grader(of, isolation, int(options.limit), traced, *commands)
@@ -178,6 +180,7 @@ def command_of(options: argparse.Namespace, grader: Grader, name: str) -> list[s
     command += ["--chapter", options.chapter, "--submissions", str(options.submissions)]
     command += ["--results", str(options.results), "--limit", options.limit]
     command += ["--isolate", grader.isolation.name]
+    command += ["--roster", str(options.roster.expanduser().resolve())] if options.roster else []
     return command + (["--grader", options.grader] if options.grader else [])
 
 
@@ -190,13 +193,15 @@ NAME = 32  # columns
 
 @dataclass
 class Whole:
-    """`keys`: of the result that each submission should have. `failures`: of those whose process
-    left no result. `seconds`: how long each grade of this run took."""
+    """`keys`: of the result that each submission should have. `handed_in`: the time of its newest
+    file, as it is now. `failures`: of those whose process left no result. `seconds`: how long each
+    grade of this run took."""
 
     of: Class
     found: list[Submission]
     at_once: int = 1
     keys: dict[str, str] = field(init=False)
+    handed_in: dict[str, float] = field(default_factory=dict)
     failures: dict[str, Record] = field(default_factory=dict)
     seconds: list[float] = field(default_factory=list)
 
@@ -205,6 +210,7 @@ class Whole:
         for one in self.found:
             chosen = submissions.latest(one.places, self.of.chapter.slug)
             self.keys[one.name] = records.key(submissions.digest(chosen), self.of.chapter)
+            self.handed_in[one.name] = submissions.handed_in(chosen) if chosen else 0.0
 
     def missing(self) -> list[str]:
         """The names without a valid result."""
@@ -255,6 +261,7 @@ class Whole:
                 record = Record(key, NOT_JUDGED, problem="it was not graded yet")
             elif record.key != key:
                 record = Record(key, NOT_JUDGED, problem=CHANGED)
+            record.handed_in = self.handed_in[name]
             found.append(Graded(name, place, record, result))
         return found
 

@@ -103,7 +103,7 @@ def students(results: list[Graded], claims: list[Claim]) -> str:
     heads = heads_of("name", "#points")
     for number, claim in enumerate(claims):
         kind = "claim first" if claim is first else "claim"
-        link = f'<a href="#c{number}">{escaped(claim.number)}</a>'
+        link = f'<a href="#c{number}">{escaped(short(claim.name))}</a>'
         heads.append(f'<th scope="col" class="{kind}" title="{escaped(claim.text)}">{link}</th>')
     rows = [f"<tr>{student(*pair, claims, first)}</tr>" for pair in enumerate(results)]
     return table("students", heads, rows)
@@ -131,6 +131,11 @@ def student(number: int, one: Graded, claims: list[Claim], first: Claim | None) 
             sign = f'<a href="#{anchor(number, claim.name)}">{sign}</a>'
         cells.append(f'<td class="cell {kind}{line}" data-v="{order}" title="{title}">{sign}</td>')
     return "".join(cells)
+
+
+def short(name: str) -> str:
+    """The name of a claim in a column: "01 frame cut at every byte"."""
+    return name.removeprefix("test_").replace("_", " ")
 
 
 def mark(verdict: str, text: str) -> str:
@@ -202,7 +207,8 @@ def each(number: int, one: Graded) -> str:
     points = "no score" if record.score is None else f"{record.score:g} points"
     failed = sum(test["extra_data"]["verdict"] == FAILED for test in one.tests)
     said = f"{points}, {counted(failed, 'claim')} failed" if failed else points
-    verdict = mark(record.verdict, record.verdict) if record.verdict in SIGNS else ""
+    blank = record.verdict == NOT_JUDGED  # "failed" beside 99 points would say nothing
+    verdict = mark(record.verdict, record.verdict) if blank else ""
     about = [f"handed in: {record.chosen}"] if record.chosen else []
     about += [f"graded in {record.seconds:g} s"] if record.seconds else []
     about += ["tried twice"] if record.tries > 1 else []

@@ -23,8 +23,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from harness.course.classes.submissions import shown
-from harness.submission import command_line, parts, sheets
+from harness.submission import command_line, files, parts, sheets
 from harness.submission.chapters import ROOT, Chapter
+from harness.submission.target import WrongUsage, as_typed
 
 PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
 RECORD, RESULT, OUTPUT, LOG = "record.json", "result.json", "output.txt", "grade.log"
@@ -50,6 +51,18 @@ class Class:
         """A directory for the libraries that the grades on this machine share. On another machine
         they could not be loaded."""
         return self.top / ".work" / f"libraries-{platform.node()}"
+
+    def belongs_to(self, submissions: Path) -> None:
+        """Notes that these are the results of this directory. Raises WrongUsage if they are those
+        of another one with the same name."""
+        note, own = self.top / ".work" / "submissions", os.fsencode(as_typed(submissions))
+        said = note.read_bytes() if note.is_file() else own
+        if said != own and os.path.isdir(said):  # else it was moved
+            raise WrongUsage(
+                f"{as_typed(self.top)} has the results of {shown(os.fsdecode(said))}: give one of "
+                "the two directories another name"
+            )
+        files.write(note, own)
 
     def work(self, name: str) -> Path:
         """A directory for files that are needed only during the grade."""

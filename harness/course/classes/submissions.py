@@ -7,6 +7,10 @@ directory without .c files is searched for directories with .c files and for arc
 is a hand-in. The latest hand-in counts: that with the newest file, or the newest archive. A
 directory that is named like the chapter is preferred to the others beside it, and so are
 directories with a main.c.
+
+A name as a download has it becomes shorter: lovelaceada_LATE_101_998877_x.tar.gz of Canvas is
+lovelaceada_101, and the directory "Wendy W_103_assignsubmission_file_" of Moodle is Wendy W_103.
+The number is the student's. A roster can name any of them otherwise.
 """
 
 from __future__ import annotations
@@ -18,12 +22,13 @@ import re
 import stat
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from harness.feedback.printable import harmless
-from harness.submission import sources
+from harness.submission import sheets, sources
 from harness.submission.sizes import MIB
 from harness.submission.target import WrongUsage
 
@@ -37,6 +42,7 @@ ARCHIVES = (
     *(".rar", ".7z", ".tar.zst", ".tzst", ".tar.lz", ".tar.z"),
 )
 _SUFFIX = re.compile(r"\.\w{1,5}$")  # of a file that is not named like an archive
+_DOWNLOADED = re.compile(r"(.+?)(?:_LATE)?_(\d+)_(?:\d+_.+|assignsubmission_file_.*)")
 RESERVED = ("class.html", "scores.csv")  # these stand beside the results
 
 
@@ -48,16 +54,19 @@ class Submission:
     places: tuple[Path, ...]
 
 
-def find(directory: Path) -> tuple[list[Submission], list[str]]:
+def find(
+    directory: Path, roster: Mapping[str, str] = MappingProxyType({})
+) -> tuple[list[Submission], list[str]]:
     """The submissions by name, and the names of files that do not count, since the submission of
-    this name is a directory or an archive. Raises WrongUsage."""
+    this name is a directory or an archive. `roster`: other names, by those of the files. Raises
+    WrongUsage."""
     if not directory.is_dir():
         raise WrongUsage(f"SUB={directory}: this directory does not exist")
     usual: dict[str, list[Path]] = {}
     odd: dict[str, list[Path]] = {}
     for path in _entries(directory, None):
         kind = usual if path.is_dir() or is_archive(path) else odd
-        kind.setdefault(_name(path), []).append(path)
+        kind.setdefault(roster.get(path.name) or _name(path), []).append(path)
     others = [path.name for name, found in odd.items() if name in usual for path in found]
     places = odd | usual
     if not places:
@@ -73,7 +82,25 @@ def _name(path: Path) -> str:
     if not path.is_dir():
         suffix = next((end for end in ARCHIVES if name.lower().endswith(end)), None)
         name = name[: -len(suffix)] if suffix else _SUFFIX.sub("", name)
+    downloaded = _DOWNLOADED.fullmatch(name)
+    name = f"{downloaded[1]}_{downloaded[2]}" if downloaded else name
     return f"{name} (submission)" if name in RESERVED else name
+
+
+def read_roster(file: Path) -> dict[str, str]:
+    """The names in a table of two columns: the file or directory in SUB, and the student. Raises
+    WrongUsage."""
+    try:
+        rows, _ = sheets.read(file.read_bytes())
+    except OSError as error:
+        raise WrongUsage(f"ROSTER={file}: {error.strerror}") from None
+    except ValueError as error:
+        raise WrongUsage(f"ROSTER={file}: {error}") from None
+    names = {row[0].strip(): " ".join(row[1].split()) for row in rows if len(row) > 1}
+    wrong = [name for name in names.values() if not name or "/" in name or name.startswith(".")]
+    if wrong or not names:
+        raise WrongUsage(f"ROSTER={file}: each line needs a file in SUB and a student's name")
+    return names
 
 
 def is_archive(path: Path) -> bool:

@@ -47,7 +47,7 @@ def main() -> int:
         (place / "class").mkdir()
         os.chown(place / "class", USER, USER)
         status = graded(slug[:2], place)
-        graded_in = place / "class" / slug[:2] / NAME
+        graded_in = place / "class" / slug[:2] / "all" / NAME
         if status == 0:
             record = json.loads(read(graded_in / "record.json"))
             found = json.loads(read(graded_in / "result.json"))

@@ -27,8 +27,7 @@ from harness.student.bench.measure import Bench, Cells, Place
 from harness.student.bench.subjects import ROWS, Row, Subject
 from harness.submission import command_line, target
 from harness.submission.chapters import CHAPTERS, ROOT, find
-from harness.submission.numbers import is_whole
-from harness.submission.target import WrongUsage, setting
+from harness.submission.target import WrongUsage, is_whole, setting
 
 RESULTS = subjects.BUILT / "bench.json"
 ROUNDS = 5

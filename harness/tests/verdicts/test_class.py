@@ -72,7 +72,7 @@ class ClassRun:
         """The submissions whose grade the last run began."""
         return ", ".join(self.calls.read_text().split("\n")[:-1])
 
-    def scores(self, top: str = "01") -> str:
+    def scores(self, top: str = "01/sub") -> str:
         """scores.csv, without how long each grade took."""
         text = (self.results / top / "scores.csv").read_text()
         return re.sub(r"^(.*judged|.*failed|.*passed),(\d*),[\d.]+,", r"\1,\2,#,", text, flags=re.M)
@@ -91,19 +91,21 @@ def test_a_class_is_graded_and_then_what_has_changed(a_class, tmp_path):
     shutil.make_archive(a_class.sub / "by zip", "zip", hand_in(tmp_path / "zip", "85"))
     (a_class.sub / "ada.pdf").touch()
     (a_class.sub / "empty").mkdir()
-    (a_class.sub / "work.rar").write_bytes(b"Rar!\x1a\7\1\0")
-    for name in ("by zip.zip", "work.rar"):
-        os.utime(a_class.sub / name, (WHEN, WHEN))
-    seen = [a_class.run("--jobs", "1"), a_class.called(), a_class.scores()]
-    check_page(a_class.results / "01")
-    place = a_class.results / "01" / HOSTILE
+    (a_class.sub / "work_101_998877_x.rar").write_bytes(b"Rar!\x1a\7\1\0")
+    (tmp_path / "roster.csv").write_text("file,student\nempty,Ada B\n")
+    for path in (*a_class.sub.glob("*.zip"), *a_class.sub.glob("*.rar")):
+        os.utime(path, (WHEN, WHEN))
+    how = ["--jobs", "1", "--roster", str(tmp_path / "roster.csv")]
+    seen = [a_class.run(*how), a_class.called(), a_class.scores()]
+    check_page(a_class.results / "01/sub")
+    place = a_class.results / "01/sub" / HOSTILE
     seen += [(place / name).read_text() for name in ("output.txt", "trace.txt")]
 
     hand_in(a_class.sub / "twice" / "1", "3", WHEN + 120)  # an older hand-in is changed
     (a_class.sub / "ada" / "main.c").rename(a_class.sub / "ada" / "other.c")
     hand_in(a_class.sub / "ada", "90")
-    (a_class.results / "01" / "by zip" / "record.json").write_text("{")
-    seen += [a_class.run("--jobs", "1"), a_class.called(), a_class.scores()]
+    (a_class.results / "01/sub" / "by zip" / "record.json").write_text("{")
+    seen += [a_class.run(*how), a_class.called(), a_class.scores()]
     golden.check("class", "\n----\n".join(seen), tmp_path)
 
 
@@ -161,7 +163,7 @@ def test_other_programs_run_the_list(a_class, tmp_path):
     for recipe in recipes:
         shutil.rmtree(a_class.results, ignore_errors=True)
         listed, told = a_class.start("--list").communicate(timeout=SECONDS)
-        assert "3 commands" in told and not (a_class.results / "01" / "scores.csv").exists()
+        assert "3 commands" in told and not (a_class.results / "01/sub/scores.csv").exists()
         (tmp_path / "grades.txt").write_text(listed)
         for _ in range(2):  # what stands is not graded again
             subprocess.run(recipe, shell=True, cwd=tmp_path, env=env, check=True)
@@ -177,7 +179,7 @@ def test_a_real_grade(tmp_path):
     submissions.submission(tmp_path / "sub" / "ada", wrong)
     words = ["--submissions", tmp_path / "sub", "--results", tmp_path, "--one", "ada"]
     assert lab("class", "--chapter", "01", *words).stderr == ""
-    place = tmp_path / "01" / "ada"
+    place = tmp_path / "01/sub/ada"
     record, result = records.load(place), json.loads((place / "result.json").read_text())
     assert record.verdict == "failed" and 0 < record.score == result["score"] < 100
     assert "</html>" in (place / "trace.html").read_text()

@@ -309,7 +309,7 @@ def test_a_class_is_isolated(outside, tmp_path):
     submissions.submission(tmp_path / "class" / "ada", f'#include "{solution}"\n')
     where = ["--submissions", tmp_path / "class", "--results", tmp_path / "results"]
     graded = shell.lab("class", "--chapter", "01", *where, "--isolate", outside.isolation.name)
-    text = (tmp_path / "results" / "01" / "ada" / "output.txt").read_text()
+    text = (tmp_path / "results" / "01/class/ada" / "output.txt").read_text()
     assert re.search(rf"error: {solution}: (No such file|Permission denied)", text), text
     assert graded.returncode == 0, graded.stderr
 
